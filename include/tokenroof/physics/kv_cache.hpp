@@ -50,7 +50,7 @@ namespace tokenroof {
 /// Bytes of the sparse indexer's own key cache per token and layer: fp8 keys with one fp32 scale
 /// per 128, whatever the cache format.
 [[nodiscard]] inline double layer_index_bytes_per_token(const Attention& attention) {
-  return attention.index_top_k > 0 ? attention.index_dim * (1 + 4.0 / 128) : 0;
+  return attention.index_heads > 0 ? attention.index_dim * (1 + 4.0 / 128) : 0;
 }
 
 /// Bytes of recurrent state per sequence and layer on one rank: matrix state and convolution
@@ -69,6 +69,8 @@ struct KvEntry {
   double bytes_per_token = 0;  ///< of one layer on one rank
   int window = 0;
   int compress_ratio = 1;
+  bool index = false;  ///< the sparse indexer's own keys
+  bool operator==(const KvEntry&) const = default;
 };
 
 /// The cache of one rank as a function of context: entries, and a constant per sequence.
@@ -93,19 +95,17 @@ struct KvGeometry {
   }
   [[nodiscard]] Bytes bytes_at(TokensPerRequest context) const { return bytes_at<double>(context); }
 
-  /// Growth per further token: layers that keep every token.
+  /// Growth per further token of the layers that keep every token, indexer keys apart.
   [[nodiscard]] BytesPerToken growth() const {
-    double sum = 0;
-    for (const KvEntry& entry : entries)
-      if (entry.window == 0) sum += entry.layers * entry.bytes_per_token / entry.compress_ratio;
-    return BytesPerToken::from_base(sum / context_parallel);
+    return sum_of([](const KvEntry& entry) { return entry.window == 0 && !entry.index; });
   }
-  /// Growth as if no layer were windowed.
+  /// Growth as if no layer were windowed, indexer keys apart.
   [[nodiscard]] BytesPerToken growth_without_windows() const {
-    double sum = 0;
-    for (const KvEntry& entry : entries)
-      sum += entry.layers * entry.bytes_per_token / entry.compress_ratio;
-    return BytesPerToken::from_base(sum / context_parallel);
+    return sum_of([](const KvEntry& entry) { return !entry.index; });
+  }
+  /// Growth of the indexer keys.
+  [[nodiscard]] BytesPerToken index_growth() const {
+    return sum_of([](const KvEntry& entry) { return entry.index; });
   }
   /// The longest context whose cache takes at most `memory`; 0 when not even the state fits.
   /// Windows make the cache concave, not affine, so this is a bisection to a whole token.
@@ -121,6 +121,15 @@ struct KvGeometry {
     }
     return TokensPerRequest::from_base(low);
   }
+
+ private:
+  template <class Wanted>
+  [[nodiscard]] BytesPerToken sum_of(Wanted wanted) const {
+    double sum = 0;
+    for (const KvEntry& entry : entries)
+      if (wanted(entry)) sum += entry.layers * entry.bytes_per_token / entry.compress_ratio;
+    return BytesPerToken::from_base(sum / context_parallel);
+  }
 };
 
 /// The cache of one rank in the pipeline stage with `counts` layers of each group. Indexer caches
@@ -130,21 +139,22 @@ struct KvGeometry {
                                             int tensor_parallel = 1, int context_parallel = 1) {
   KvGeometry geometry;
   geometry.context_parallel = context_parallel;
-  const auto add = [&](int layers, double bytes, int window, int ratio) {
-    if (layers == 0 || bytes == 0) return;
+  const auto add = [&](const KvEntry& added) {
+    if (added.layers == 0 || added.bytes_per_token == 0) return;
     for (KvEntry& entry : geometry.entries) {
-      if (entry.bytes_per_token != bytes || entry.window != window || entry.compress_ratio != ratio)
-        continue;
-      entry.layers += layers;
+      KvEntry like = entry;
+      like.layers = added.layers;
+      if (!(like == added)) continue;
+      entry.layers += added.layers;
       return;
     }
-    geometry.entries.push_back({layers, bytes, window, ratio});
+    geometry.entries.push_back(added);
   };
   for (std::size_t g = 0; g < model.groups.size(); ++g) {
     const Attention& attention = model.groups[g].attention;
-    add(counts[g], layer_kv_bytes_per_token(attention, kv_format, tensor_parallel),
-        attention.window, attention.compress_ratio);
-    add(counts[g], layer_index_bytes_per_token(attention), 0, attention.compress_ratio);
+    add({counts[g], layer_kv_bytes_per_token(attention, kv_format, tensor_parallel),
+         attention.window, attention.compress_ratio});
+    add({counts[g], layer_index_bytes_per_token(attention), 0, attention.compress_ratio, true});
     geometry.state_bytes += counts[g] * layer_state_bytes(attention, activations, tensor_parallel);
   }
   return geometry;
@@ -154,14 +164,6 @@ struct KvGeometry {
 [[nodiscard]] inline KvGeometry kv_geometry(const Model& model, const Format& kv_format,
                                             const Format& activations = formats::bf16) {
   return kv_geometry(model, stage_group_counts(model, 1, 0), kv_format, activations);
-}
-
-/// Bytes per token of the sparse indexers of all layers.
-[[nodiscard]] inline BytesPerToken indexer_bytes_per_token(const Model& model) {
-  double sum = 0;
-  for (const LayerGroup& group : model.groups)
-    sum += group.count * layer_index_bytes_per_token(group.attention);
-  return BytesPerToken::from_base(sum);
 }
 
 }  // namespace tokenroof

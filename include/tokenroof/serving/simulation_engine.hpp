@@ -1,0 +1,402 @@
+// The simulator's machinery; include simulation.hpp. One object runs one simulation.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tokenroof/serving/simulation.hpp"
+#include "tokenroof/serving/simulation_kv.hpp"
+
+namespace tokenroof::detail {
+
+class EngineRun {
+ public:
+  EngineRun(const std::vector<SimulatedRequest>& requests, const SimulatedEngine& engine,
+            const SimulationPlan& plan)
+      : requests_(requests),
+        engine_(within_limits(engine)),
+        plan_(plan),
+        states_(requests.size()),
+        kv_(engine.kv_blocks, engine.block_tokens),
+        warm_(static_cast<std::size_t>(static_cast<double>(requests.size()) *
+                                       std::clamp(plan.warm_up, 0.0, 1.0))) {
+    if (plan.keep_records) result_.records.resize(requests.size());
+    if (plan.concurrency > 0)
+      for (int c = 0; c < plan.concurrency && issued_ < requests.size(); ++c) issue(0);
+  }
+
+  template <class StepTime>
+  SimulationResult operator()(StepTime& step_time) {
+    for (;;) {
+      arrive();
+      if (decoding_ == 0 && prefilling_.empty() && waiting_.empty()) {
+        if (issued_ == requests_.size()) break;
+        advance(requests_[issued_].arrival.base(), false);
+        continue;
+      }
+      admit();
+      const StepLoad load = compose();
+      if (load.decoding == 0 && load.prefill_tokens == 0) continue;  // a rejection emptied the queue
+      ++result_.steps;
+      advance(clock_ + step_time(load).base(), true);
+      if (load.decoding > 0) decode();
+      finish_prefills();
+    }
+    return summary();
+  }
+
+ private:
+  struct State {
+    double arrival = 0, admitted = -1, first = -1, finish = -1;
+    double last = 0;             // time of the latest token when it was preempted or began to decode
+    std::int64_t joined = 0;     // decode counter when decoding began
+    std::int64_t own_blocks = 0; // blocks not shared with a group
+    int done = 0;                // tokens generated and kept
+    int done_at_join = 0;
+    int target = 0;              // tokens the current prefill must hold at its end
+    int held = 0;                // of those, cached or computed so far
+    int chunk = 0;               // computed in the running step
+    int epoch = 0;               // counts preemptions: stale heap entries are ignored
+    int cached = 0;
+    enum class Phase { waiting, prefilling, decoding, over } phase = Phase::waiting;
+  };
+  struct Ending {
+    std::int64_t at;  // decode counter at which the sequence completes
+    int id, epoch;
+    friend bool operator>(const Ending& a, const Ending& b) {
+      return std::pair(a.at, a.id) > std::pair(b.at, b.id);
+    }
+  };
+
+  void issue(double time) {
+    states_[issued_].arrival = time;
+    waiting_.push_back(static_cast<int>(issued_++));
+  }
+  void arrive() {
+    if (plan_.concurrency > 0) return;
+    while (issued_ < requests_.size() && requests_[issued_].arrival.base() <= clock_)
+      issue(requests_[issued_].arrival.base());
+  }
+
+  // Moves the clock, with the time averages. Requests that arrive in between count from then on.
+  void advance(double to, bool busy) {
+    const double from = clock_;
+    const double waited = static_cast<double>(waiting_.size());
+    const double admitted = static_cast<double>(decoding_) + static_cast<double>(prefilling_.size());
+    result_.system_integral += (waited + admitted) * (to - from);
+    double arrivals = 0;
+    if (plan_.concurrency == 0)
+      for (std::size_t i = issued_; i < requests_.size(); ++i) {
+        const double at = requests_[i].arrival.base();
+        if (at >= to) break;
+        arrivals += to - std::max(at, from);
+      }
+    result_.system_integral += arrivals;
+    if (issued_ > warm_ && issued_ < requests_.size()) {
+      window_ += to - from;
+      busy_ += busy ? to - from : 0;
+      running_area_ += static_cast<double>(decoding_) * (to - from);
+      admitted_area_ += admitted * (to - from);
+      waiting_area_ += waited * (to - from) + arrivals;
+      kv_area_ += static_cast<double>(kv_.used()) * (to - from);
+    }
+    peak_kv_ = std::max(peak_kv_, kv_.used());
+    if (plan_.sample_interval.base() > 0 && to >= next_sample_) {
+      result_.occupancy.push_back(
+          {to * second, decoding_ + static_cast<int>(prefilling_.size()),
+           static_cast<int>(waiting_.size()), kv_.used()});
+      next_sample_ = to + plan_.sample_interval.base();
+    }
+    clock_ = to;
+  }
+
+  static SimulatedEngine within_limits(SimulatedEngine engine) {
+    engine.max_sequences = std::max(1, engine.max_sequences);
+    engine.token_budget = std::max(1, engine.token_budget);
+    engine.prompts_per_prefill = std::max(1, engine.prompts_per_prefill);
+    return engine;
+  }
+
+  // ---- admission --------------------------------------------------------------------------------
+  [[nodiscard]] int admitted_count() const {
+    return decoding_ + static_cast<int>(prefilling_.size());
+  }
+  void admit() {
+    while (!waiting_.empty() && admitted_count() < engine_.max_sequences) {
+      const int id = waiting_.front();
+      const SimulatedRequest& r = spec(id);
+      State& s = state(id);
+      if (kv_.limited() && kv_.blocks(std::int64_t{r.input} + r.output - 1) > kv_.pool()) {
+        waiting_.pop_front();
+        reject(s);
+        continue;
+      }
+      s.target = r.input + s.done;
+      const bool grouped = r.prefix_group >= 0;
+      Group* group = grouped ? &groups_[r.prefix_group] : nullptr;
+      const std::int64_t shared = grouped ? kv_.shared_blocks(r.prefix_tokens) : 0;
+      const std::int64_t own = kv_.blocks(s.target) - shared;
+      const std::int64_t asked = own + (grouped && group->users == 0 ? shared : 0);
+      // One block is kept for the token that follows, else a full pool preempts at once.
+      if (kv_.limited() && asked + (admitted_count() > 0 ? 1 : 0) > kv_.free()) return;
+      waiting_.pop_front();
+      kv_.take(asked);
+      s.own_blocks = own;
+      int cached = r.cached;
+      if (grouped) {
+        ++group->users;
+        if (group->computed) cached = std::max(cached, r.prefix_tokens);
+      }
+      s.cached = std::min(cached, s.target - 1);  // the last token is always computed
+      s.held = s.cached;
+      result_.cached_tokens += s.cached;
+      if (s.admitted < 0) s.admitted = clock_;
+      s.phase = State::Phase::prefilling;
+      prefilling_.push_back(id);
+      if (kv_.limited()) admitted_.emplace_back(id, s.epoch);
+    }
+  }
+  void reject(State& s) {
+    s.phase = State::Phase::over;
+    s.finish = clock_;
+    result_.residence_sum += clock_ - s.arrival;
+    ++result_.rejected;
+    ended();
+  }
+  void release(int id) {
+    const SimulatedRequest& r = spec(id);
+    kv_.give(state(id).own_blocks);
+    if (r.prefix_group < 0) return;
+    Group& group = groups_[r.prefix_group];
+    if (--group.users == 0) kv_.give(kv_.shared_blocks(r.prefix_tokens));
+  }
+
+  // ---- one step ---------------------------------------------------------------------------------
+  [[nodiscard]] StepLoad compose() {
+    StepLoad load;
+    const bool alone = !engine_.chunked && !prefilling_.empty();
+    if (decoding_ > 0 && !alone) {
+      if (kv_.limited()) make_room();
+      load.decoding = decoding_;
+      context_ += decoding_;
+      load.decode_context = static_cast<double>(context_);
+    }
+    int budget = engine_.token_budget;
+    if (engine_.chunked && engine_.decodes_use_budget) budget -= load.decoding;
+    // A prompt larger than the budget still runs when prompts run alone: there is no chunking.
+    for (const int id : prefilling_) {
+      State& s = state(id);
+      const int rest = s.target - s.held;
+      if (engine_.chunked) {
+        s.chunk = std::min(rest, budget);
+        if (s.chunk <= 0) break;
+      } else {
+        if (load.prefill_sequences > 0 &&
+            (rest > budget || load.prefill_sequences >= engine_.prompts_per_prefill))
+          break;
+        s.chunk = rest;
+      }
+      budget -= s.chunk;
+      load.prefill_tokens += s.chunk;
+      ++load.prefill_sequences;
+      const double n = s.chunk;
+      load.prefill_pairs += n * s.held + 0.5 * n * (n + 1);
+    }
+    chunks_ = load.prefill_sequences;
+    return load;
+  }
+
+  // Preempts the latest admitted until the coming decode step has its blocks.
+  void make_room() {
+    while (decoding_ > 0 && kv_.needed(decodes_) > kv_.free()) {
+      const auto [id, epoch] = admitted_.back();
+      admitted_.pop_back();
+      State& s = state(id);
+      if (s.epoch != epoch || s.phase == State::Phase::over) continue;
+      if (s.phase == State::Phase::decoding) {
+        const bool fresh = s.joined == decodes_;
+        if (fresh) fresh_.erase(std::find(fresh_.begin(), fresh_.end(), s.last));
+        if (!fresh) s.last = last_decode_;
+        leave(id);
+      } else {
+        prefilling_.erase(std::find(prefilling_.begin(), prefilling_.end(), id));
+      }
+      release(id);
+      ++s.epoch;
+      s.phase = State::Phase::waiting;
+      waiting_.push_front(id);
+      ++result_.preemptions;
+      if (plan_.keep_records) ++result_.records[static_cast<std::size_t>(id)].preemptions;
+    }
+    kv_.take(kv_.needed(decodes_));
+  }
+
+  void decode() {
+    ++decodes_;
+    result_.generated_tokens += decoding_;
+    // Those that joined since the last decode have waited from their own first token.
+    const double fresh = static_cast<double>(fresh_.size());
+    const bool measured = issued_ > warm_;
+    if (measured) {
+      if (decoding_ > fresh) gaps_.add(clock_ - last_decode_, decoding_ - fresh);
+      for (const double since : fresh_) gaps_.add(clock_ - since, 1);
+    }
+    fresh_.clear();
+    last_decode_ = clock_;
+    while (!endings_.empty() && endings_.front().at <= decodes_) {
+      const Ending ending = endings_.front();
+      std::pop_heap(endings_.begin(), endings_.end(), std::greater<>{});
+      endings_.pop_back();
+      State& s = state(ending.id);
+      if (s.epoch != ending.epoch || s.phase != State::Phase::decoding) continue;
+      leave(ending.id);
+      complete(ending.id);
+    }
+  }
+
+  // Takes a sequence out of the decoding set, with its tokens and grown blocks brought up to date.
+  void leave(int id) {
+    State& s = state(id);
+    const std::int64_t steps = decodes_ - s.joined;
+    s.done = s.done_at_join + static_cast<int>(steps);
+    const std::int64_t tokens = s.target + steps;
+    context_ -= tokens;
+    --decoding_;
+    if (kv_.limited()) {
+      kv_.leave(s.target, s.joined);
+      s.own_blocks += kv_.blocks(tokens) - kv_.blocks(s.target);
+    }
+  }
+
+  void finish_prefills() {
+    for (int i = 0; i < chunks_; ++i) {
+      const int id = prefilling_.front();
+      State& s = state(id);
+      s.held += s.chunk;
+      result_.prefilled_tokens += s.chunk;
+      if (s.held < s.target) break;  // only the last chunk can be partial
+      prefilling_.pop_front();
+      if (spec(id).prefix_group >= 0) groups_[spec(id).prefix_group].computed = true;
+      ++result_.generated_tokens;
+      ++s.done;
+      if (s.first < 0) {
+        s.first = clock_;
+      } else if (issued_ > warm_) {
+        gaps_.add(clock_ - s.last, 1);  // the gap that the preemption tore
+      }
+      s.last = clock_;
+      const int rest = spec(id).output - s.done;
+      if (rest <= 0) {
+        s.phase = State::Phase::decoding;
+        complete(id);
+        continue;
+      }
+      s.phase = State::Phase::decoding;
+      s.joined = decodes_;
+      s.done_at_join = s.done;
+      ++decoding_;
+      context_ += s.target;
+      if (kv_.limited()) kv_.join(s.target, decodes_);
+      fresh_.push_back(clock_);
+      endings_.push_back({decodes_ + rest, id, s.epoch});
+      std::push_heap(endings_.begin(), endings_.end(), std::greater<>{});
+    }
+    chunks_ = 0;
+  }
+
+  void complete(int id) {
+    State& s = state(id);
+    release(id);
+    s.phase = State::Phase::over;
+    s.finish = clock_;
+    result_.residence_sum += clock_ - s.arrival;
+    ++result_.completed;
+    ended();
+  }
+  void ended() {
+    if (plan_.concurrency > 0 && issued_ < requests_.size()) issue(clock_);
+    const std::size_t over = result_.completed + result_.rejected;
+    const std::size_t stride = std::max<std::size_t>(1, requests_.size() / 1000);
+    if (plan_.progress && (over % stride == 0 || over == requests_.size()))
+      plan_.progress(over, requests_.size());
+  }
+
+  // ---- the end ----------------------------------------------------------------------------------
+  SimulationResult summary() {
+    std::vector<double> ttft, tpot, e2e, admission;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      const State& s = states_[i];
+      if (plan_.keep_records) {
+        const int preemptions = result_.records[i].preemptions;
+        result_.records[i] = {s.arrival * second, s.admitted * second,   s.first * second,
+                              s.finish * second,  requests_[i].input,    requests_[i].output,
+                              s.cached,           preemptions};
+      }
+      if (i < warm_ || s.first < 0) continue;
+      ttft.push_back(s.first - s.arrival);
+      e2e.push_back(s.finish - s.arrival);
+      admission.push_back(s.admitted - s.arrival);
+      if (requests_[i].output > 1)
+        tpot.push_back((s.finish - s.first) / (requests_[i].output - 1));
+    }
+    result_.ttft = summarize(std::move(ttft), plan_.batches);
+    result_.tpot = summarize(std::move(tpot), plan_.batches);
+    result_.e2e = summarize(std::move(e2e), plan_.batches);
+    result_.admission = summarize(std::move(admission), plan_.batches);
+    result_.itl = gaps_.summary();
+    result_.duration = clock_ * second;
+    if (clock_ > 0) {
+      result_.request_rate =
+          static_cast<double>(result_.completed) * request / result_.duration;
+      result_.token_rate =
+          static_cast<double>(result_.generated_tokens) * token / result_.duration;
+    }
+    if (window_ > 0) {
+      result_.mean_running = running_area_ / window_ * request;
+      result_.mean_admitted = admitted_area_ / window_ * request;
+      result_.mean_waiting = waiting_area_ / window_ * request;
+      result_.utilization = busy_ / window_;
+      if (kv_.limited())
+        result_.mean_kv_usage = kv_area_ / window_ / static_cast<double>(kv_.pool());
+    }
+    if (kv_.limited())
+      result_.peak_kv_usage = static_cast<double>(peak_kv_) / static_cast<double>(kv_.pool());
+    return std::move(result_);
+  }
+
+  [[nodiscard]] const SimulatedRequest& spec(int id) const {
+    return requests_[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] State& state(int id) { return states_[static_cast<std::size_t>(id)]; }
+
+  struct Group {
+    int users = 0;          // admitted requests that hold the shared blocks
+    bool computed = false;  // the prefix is in the cache
+  };
+
+  const std::vector<SimulatedRequest>& requests_;
+  const SimulatedEngine engine_;
+  const SimulationPlan& plan_;
+  std::vector<State> states_;
+  BlockLedger kv_;
+  std::size_t warm_;
+  std::size_t issued_ = 0;
+  double clock_ = 0, next_sample_ = 0;
+  std::deque<int> waiting_, prefilling_;
+  std::vector<Ending> endings_;                 // heap, earliest completion first
+  std::vector<std::pair<int, int>> admitted_;   // id and epoch, latest last
+  std::unordered_map<int, Group> groups_;
+  std::vector<double> fresh_;                   // first-token times since the last decode step
+  std::int64_t decodes_ = 0, context_ = 0, peak_kv_ = 0;
+  int decoding_ = 0, chunks_ = 0;
+  double last_decode_ = 0, window_ = 0, busy_ = 0;
+  double running_area_ = 0, admitted_area_ = 0, waiting_area_ = 0, kv_area_ = 0;
+  TimeHistogram gaps_;
+  SimulationResult result_;
+};
+
+}  // namespace tokenroof::detail

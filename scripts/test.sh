@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Everything that must hold: format, layers, a warning-free release build with all tests, and the
+# sanitizer build. Installs what is missing. The same script runs in CI.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/install-deps.sh test
+
+echo "== format"
+git ls-files '*.hpp' '*.cpp' | xargs -r clang-format --dry-run -Werror
+
+echo "== release build and tests"
+cmake --preset release -DTOKENROOF_TESTS=ON >/dev/null
+cmake --build --preset release
+ctest --preset release -j "$(nproc)"
+
+echo "== sanitizers"
+cmake --preset asan >/dev/null
+cmake --build --preset asan
+ctest --preset asan -j "$(nproc)"

@@ -1,0 +1,21 @@
+# The case compiles without its last promise (-DCONTROL) and fails with it, naming `expect: TEXT`.
+function(compile result output)
+  execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDE} ${ARGN} ${CASE}
+                  RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  set(${result} ${code} PARENT_SCOPE)
+  set(${output} "${out}${err}" PARENT_SCOPE)
+endfunction()
+
+compile(code text -DCONTROL)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "the control of ${CASE} does not compile:\n${text}")
+endif()
+compile(code text)
+if(code EQUAL 0)
+  message(FATAL_ERROR "${CASE} compiles, but must not")
+endif()
+file(STRINGS ${CASE} expect REGEX "// expect: ")
+string(REGEX REPLACE ".*// expect: " "" expect "${expect}")
+if(expect AND NOT text MATCHES "${expect}")
+  message(FATAL_ERROR "${CASE} fails for another reason than '${expect}':\n${text}")
+endif()
