@@ -1,4 +1,5 @@
 # The case compiles without its last promise (-DCONTROL) and fails with it, naming `expect: TEXT`.
+set(ENV{LC_ALL} C)
 function(compile result output)
   execute_process(COMMAND ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDE} ${ARGN} ${CASE}
                   RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
