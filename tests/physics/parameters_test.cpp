@@ -8,6 +8,7 @@
 
 using namespace tokenroof;
 using namespace tokenroof::test;
+using namespace tokenroof::test::models;
 
 namespace {
 

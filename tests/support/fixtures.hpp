@@ -73,6 +73,8 @@ inline Model make_model(const Shape& shape, const Style& style = {}) {
   return model;
 }
 
+namespace models {
+
 inline Model llama_2_7b() { return make_model({32, 4096, 32, 32, 128, 11008, 32000}); }
 inline Model llama_2_13b() { return make_model({40, 5120, 40, 40, 128, 13824, 32000}); }
 inline Model llama_2_70b() { return make_model({80, 8192, 64, 8, 128, 28672, 32000}); }
@@ -144,4 +146,5 @@ inline Model deepseek_v3() {
   return model;
 }
 
+}  // namespace models
 }  // namespace tokenroof::test

@@ -8,7 +8,9 @@
 namespace tokenroof {
 
 /// P(Z <= z) for a standard normal Z. Any z; monotone; keeps full relative accuracy in both tails.
-[[nodiscard]] inline double normal_cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752); }
+[[nodiscard]] inline double normal_probability(double z) {
+  return 0.5 * std::erfc(-z * 0.70710678118654752);
+}
 
 /// The z with P(Z <= z) = p, for 0 < p < 1; -infinity at p <= 0 and +infinity at p >= 1.
 /// Abramowitz & Stegun 26.2.23 (error < 4.5e-4) as a start, then two Halley steps, each of which
@@ -23,7 +25,7 @@ namespace tokenroof {
                        (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))));
   for (int step = 0; step < 2; ++step) {
     const double density = 0.39894228040143268 * std::exp(-0.5 * z * z);
-    const double newton = (normal_cdf(z) - tail) / density;
+    const double newton = (normal_probability(z) - tail) / density;
     z -= newton / (1 + 0.5 * z * newton);
   }
   return upper ? -z : z;

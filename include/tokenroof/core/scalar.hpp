@@ -75,6 +75,8 @@ template <class T>
 inline constexpr bool is_dual = false;
 template <std::size_t N>
 inline constexpr bool is_dual<Dual<N>> = true;
+template <std::size_t N>
+inline constexpr bool is_number<Dual<N>> = true;
 
 /// What a formula may be instantiated with.
 template <class T>

@@ -50,11 +50,12 @@ inline constexpr bool is_quantity = false;
 template <class Dim, class S>
 inline constexpr bool is_quantity<Quantity<Dim, S>> = true;
 
-/// A plain number that may scale a quantity: arithmetic or dual.
+/// Types that may scale a quantity; core/scalar.hpp adds dual numbers. A closed list, so that the
+/// operators stay out of the way of other libraries' expression types.
 template <class T>
-concept Number = !is_quantity<std::remove_cvref_t<T>> && requires(T a) {
-  a* a + a / a;
-};
+inline constexpr bool is_number = std::is_arithmetic_v<T>;
+template <class T>
+concept Number = is_number<std::remove_cvref_t<T>>;
 
 /// An amount of dimension `Dim`, stored as scalar `S` in base units.
 template <class Dim, class S>

@@ -151,6 +151,7 @@ struct Model {
   Quantization checkpoint;
   std::vector<Attachment> attachments;
   std::optional<std::int64_t> file_bytes;  ///< from the safetensors index
+  std::vector<std::string> notes;          ///< what the reader assumed or could not count
 
   [[nodiscard]] int layers() const {
     int sum = 0;

@@ -3,6 +3,7 @@
 //   grouped   kv_heads x (key_dim + value_dim) x bytes          per token and layer
 //   latent    (latent_rank + rotary_dim) x bytes, ONE copy for all heads, held by every rank
 //   windowed  as above for min(context, window) tokens
+//   compressed  one entry per `compress_ratio` tokens, beside a window of single ones if it has one
 //   recurrent nothing per token; a state per sequence
 // Sources: PagedAttention (2309.06180), DeepSeek-V2 (2405.04434) for the latent cache, FlashMLA for
 // the 656-byte fp8 form (512 fp8 + 4 fp32 scales + 64 bf16), DeepSeek-V3.2 for the 132-byte index.
@@ -27,12 +28,20 @@ namespace tokenroof {
 [[nodiscard]] inline double layer_kv_bytes_per_token(const Attention& attention,
                                                      const Format& format,
                                                      int tensor_parallel = 1) {
-  if (!attention.stores_kv) return 0;
+  if (!attention.stores_kv || attention.cross_attention) return 0;
   const double bytes = format.bytes_per_element;
   switch (attention.kind) {
-    case AttentionKind::grouped:
-      return kv_heads_per_rank(attention.kv_heads, tensor_parallel) *
-             (attention.key_dim + attention.value_dim) * bytes;
+    case AttentionKind::grouped: {
+      const int heads = kv_heads_per_rank(attention.kv_heads, tensor_parallel);
+      if (!attention.one_entry_for_both)
+        return heads * (attention.key_dim + attention.value_dim) * bytes;
+      // One entry serves as key and value. With an fp8 cache its rotary part stays 16-bit, and each
+      // 64 of the rest have a one-byte scale, padded by one (DeepSeek-V4: 448 + 2 x 64 + 8 = 584).
+      if (bytes == 1 && attention.rotary_dim > 0)
+        return heads * (attention.key_dim + attention.rotary_dim +
+                        (attention.key_dim - attention.rotary_dim) / 64.0 + 1);
+      return heads * attention.key_dim * bytes;
+    }
     case AttentionKind::latent: {
       // Sparse attention with an fp8 cache keeps scales and a 16-bit rotary part beside the latent.
       if (attention.index_top_k > 0 && bytes == 1)
@@ -152,8 +161,10 @@ struct KvGeometry {
   };
   for (std::size_t g = 0; g < model.groups.size(); ++g) {
     const Attention& attention = model.groups[g].attention;
-    add({counts[g], layer_kv_bytes_per_token(attention, kv_format, tensor_parallel),
-         attention.window, attention.compress_ratio});
+    const double entry = layer_kv_bytes_per_token(attention, kv_format, tensor_parallel);
+    const bool compressed = attention.compress_ratio > 1;
+    if (attention.window > 0 || !compressed) add({counts[g], entry, attention.window, 1});
+    if (compressed) add({counts[g], entry, 0, attention.compress_ratio});
     add({counts[g], layer_index_bytes_per_token(attention), 0, attention.compress_ratio, true});
     geometry.state_bytes += counts[g] * layer_state_bytes(attention, activations, tensor_parallel);
   }

@@ -1,0 +1,54 @@
+// Engine profiles: data/engines/NAME.json.
+//
+//   name, versions        which engine, and the versions its constants were learned from
+//   defaults              memory_fraction, max_sequences, max_batched_tokens, chunked_prefill,
+//                         block_tokens, kv_policy (exact, uniform_pages, full_length,
+//                         windowed_cells)
+//   constants             NAME: {"value": "0.5 ms" or a number, "meaning", "source", "date",
+//   "rows",
+//                         "fit_error"}; the names are the members of EngineConstants, at most 16
+//   reserves              [{"since": "0.15", "runtime": "0.5 GiB", "collectives", "graphs",
+//                         "activation_per_token": 8, "activation_base", "source"}]
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenroof/describe/engine.hpp"
+
+namespace tokenroof::io {
+
+/// What a file says about one constant, beside its value.
+struct ConstantNote {
+  std::string name;
+  std::string value;  ///< as written, with its unit
+  std::string meaning;
+  std::string source;
+  std::string date;
+  std::optional<std::int64_t> rows;  ///< measurements it was learned from
+  std::optional<double> fit_error;   ///< median absolute relative error over those rows
+};
+
+/// An engine with its defaults filled in, and the origin of its constants.
+struct EngineEntry {
+  Engine engine;
+  std::vector<std::string> versions;
+  std::vector<ConstantNote> constants;
+  std::vector<std::string> reserve_sources;  ///< of engine.reserves, in their order
+};
+
+/// Reads one profile. Throws SpecError with all faults; `file` is for messages.
+[[nodiscard]] EngineEntry read_engine(std::string_view json_text, const std::string& file);
+
+/// The profile as JSON text, such that read_engine gives the same entry back. Notes are taken from
+/// `entry.constants` by name; a constant without a note is written without one and will be refused
+/// until somebody adds it.
+[[nodiscard]] std::string write_engine(const EngineEntry& entry);
+
+/// Machine-readable spelling of a cache policy.
+[[nodiscard]] std::string_view to_string(KvPolicy policy);
+
+}  // namespace tokenroof::io

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "constants_table.hpp"
+#include "json_reader.hpp"
+#include "tokenroof/io/engine_io.hpp"
+
+namespace tokenroof::io {
+
+/// The settings that a profile's `defaults` and a scenario's `engine` object share; absent keys
+/// leave `engine` as it is.
+void read_engine_settings(ObjectReader& reader, Engine& engine);
+/// The `constants` object; absent names keep their values.
+std::vector<ConstantNote> read_engine_constants(ObjectReader reader, EngineConstants& constants,
+                                                const ConstantRules& rules);
+
+}  // namespace tokenroof::io

@@ -1,0 +1,188 @@
+// Lengths and traffic of a scenario.
+#include <numeric>
+
+#include "scenario_parts.hpp"
+
+namespace tokenroof::io {
+namespace {
+
+constexpr Range any_length{.low = 0, .high = 1e12, .low_open = true};
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+LengthLaw read_uniform(ObjectReader& reader) {
+  LengthLaw law{.kind = LengthLaw::Kind::uniform};
+  const auto limits = reader.numbers("uniform", Range::positive());
+  if (!limits) return law;
+  if (limits->size() != 2 || (*limits)[0] > (*limits)[1]) {
+    reader.fault("uniform",
+                 "expected two ascending factors of the stated length, such as [0.8, 1.0]");
+    return law;
+  }
+  law.low = (*limits)[0];
+  law.high = (*limits)[1];
+  return law;
+}
+
+LengthLaw read_empirical(ObjectReader& reader) {
+  LengthLaw law{.kind = LengthLaw::Kind::empirical};
+  auto samples = reader.object("empirical");
+  if (!samples) return law;
+  for (const std::string_view key : {"input", "output"}) samples->required(key);
+  law.input_samples = samples->numbers("input", any_length).value_or(std::vector<double>{});
+  law.output_samples = samples->numbers("output", any_length).value_or(std::vector<double>{});
+  samples->finish();
+  if (law.input_samples.size() != law.output_samples.size())
+    reader.fault("empirical", "\"input\" and \"output\" must have the same number of entries");
+  else if (law.input_samples.empty())
+    reader.fault("empirical", "needs at least one pair of lengths");
+  return law;
+}
+
+LengthLaw read_lengths(ObjectReader& workload, const ScenarioContext& context) {
+  constexpr std::string_view expected =
+      "expected \"fixed\", \"geometric\", {\"uniform\": [0.8, 1.0]}, {\"lognormal\": 0.5} or "
+      "{\"empirical\": {\"input\": [...], \"output\": [...]}}";
+  LengthLaw law;
+  const Json* value = workload.raw("lengths");
+  if (value == nullptr) {
+    context.note(workload.pointer("lengths"), "fixed");
+    return law;
+  }
+  if (value->is_string() && *value == "fixed") return law;
+  if (value->is_string() && *value == "geometric") {
+    law.kind = LengthLaw::Kind::geometric;
+    return law;
+  }
+  if (!value->is_object() || value->size() != 1) {
+    workload.fault("lengths", fmt::format("{}, found {}", expected, describe(*value)));
+    return law;
+  }
+  ObjectReader reader = *workload.object("lengths");
+  if (reader.has("trace")) {
+    reader.ignore("trace");
+    reader.fault("trace", "traces are not read yet; give the lengths as {\"empirical\": ...}");
+  } else if (reader.has("empirical")) {
+    law = read_empirical(reader);
+  } else {
+    if (reader.has("uniform")) law = read_uniform(reader);
+    if (const auto cv = reader.number("lognormal", Range::positive())) {
+      law.kind = LengthLaw::Kind::lognormal;
+      law.cv = *cv;
+    }
+    for (const std::string_view known : {"uniform", "trace", "empirical"}) reader.ignore(known);
+    reader.finish();
+  }
+  return law;
+}
+
+Sessions read_sessions(ObjectReader reader) {
+  Sessions sessions;
+  const auto number = [&](std::string_view key, Range range, double otherwise) {
+    return reader.number(key, range).value_or(otherwise);
+  };
+  sessions.system_prompt_tokens =
+      reader.quantity<TokensPerRequest>("system_prompt_tokens", Sign::non_negative)
+          .value_or(TokensPerRequest{})
+          .base();
+  sessions.distinct_system_prompts = number("distinct_system_prompts", Range::at_least(1), 1);
+  sessions.users_per_system_prompt = number("users_per_system_prompt", Range::at_least(1), 1);
+  sessions.turns = number("turns", Range::at_least(1), 1);
+  sessions.multi_turn = reader.boolean("multi_turn").value_or(sessions.turns > 1);
+  reader.finish();
+  return sessions;
+}
+
+SingleStep read_single_step(ObjectReader& reader) {
+  SingleStep step;
+  reader.required("batch");
+  reader.required("context_tokens");
+  step.batch = Requests::from_base(
+      static_cast<double>(reader.integer("batch", Range::at_least(1)).value_or(1)));
+  step.context = reader.quantity<TokensPerRequest>("context_tokens", Sign::non_negative)
+                     .value_or(TokensPerRequest{});
+  return step;
+}
+
+void read_traffic(ObjectReader& reader, const ScenarioContext& context, Workload& workload) {
+  const bool open = reader.has("arrival_rate"), closed = reader.has("concurrency");
+  const bool step = reader.has("batch") || reader.has("context_tokens");
+  for (const std::string_view key :
+       {"arrival_rate", "arrival_squared_cv", "concurrency", "batch", "context_tokens"})
+    reader.ignore(key);
+  if (open + closed + step != 1) {
+    reader.faults().add(reader.pointer(),
+                        open + closed + step == 0
+                            ? "needs one of arrival_rate, concurrency, or batch with context_tokens"
+                            : "arrival_rate, concurrency and batch exclude each other; set the "
+                              "others to null");
+    return;
+  }
+  if (reader.has("arrival_squared_cv") && !open)
+    reader.fault("arrival_squared_cv", "belongs to arrival_rate, which is not given");
+  if (step) {
+    workload.traffic = read_single_step(reader);
+  } else if (closed) {
+    workload.traffic = ClosedLoop{Requests::from_base(
+        static_cast<double>(reader.integer("concurrency", Range::at_least(1)).value_or(1)))};
+  } else {
+    OpenLoop loop;
+    loop.arrival_rate =
+        reader.quantity<RequestsPerSecond>("arrival_rate").value_or(RequestsPerSecond{});
+    loop.arrival_squared_cv = context.value_or(
+        reader, "arrival_squared_cv", reader.number("arrival_squared_cv", Range::non_negative()),
+        1.0, "1", "default: Poisson arrivals");
+    workload.traffic = loop;
+  }
+}
+
+// Traffic needs both lengths. One step needs none: its prompt is then the context.
+void read_stated_lengths(ObjectReader& reader, const ScenarioContext& context, Workload& workload) {
+  const auto* step = std::get_if<SingleStep>(&workload.traffic);
+  const bool sampled = workload.lengths.kind == LengthLaw::Kind::empirical;
+  const auto length = [&](std::string_view key, const std::vector<double>& samples,
+                          TokensPerRequest of_step) {
+    if (auto stated = reader.quantity<TokensPerRequest>(key)) return *stated;
+    if (reader.has(key)) return TokensPerRequest::from_base(1);
+    TokensPerRequest otherwise = of_step;
+    if (sampled && !samples.empty()) {
+      otherwise = TokensPerRequest::from_base(mean(samples));
+    } else if (step == nullptr) {
+      reader.required(key);
+      return otherwise;
+    }
+    context.note(reader.pointer(key), to_text(otherwise.base(), 9),
+                 sampled ? "mean of lengths" : "default: one step");
+    return otherwise;
+  };
+  workload.input = length("input_tokens", workload.lengths.input_samples,
+                          step ? step->context : TokensPerRequest{});
+  workload.output =
+      length("output_tokens", workload.lengths.output_samples, TokensPerRequest::from_base(1));
+}
+
+}  // namespace
+
+Workload read_workload_part(ObjectReader& scenario, const ScenarioContext& context) {
+  Workload workload;
+  if (scenario.required("workload") == nullptr) return workload;
+  ObjectReader reader = *scenario.object("workload");
+  read_traffic(reader, context, workload);
+  workload.lengths = read_lengths(reader, context);
+  read_stated_lengths(reader, context, workload);
+  if (auto sessions = reader.object("sessions")) {
+    workload.sessions = read_sessions(*sessions);
+    if (reader.has("prefix_hit_rate"))
+      reader.fault("prefix_hit_rate", "excludes sessions, from which the hit rate follows");
+    reader.ignore("prefix_hit_rate");
+  } else {
+    const auto rate = reader.number("prefix_hit_rate", {.low = 0, .high = 1, .high_open = true});
+    workload.prefix_hit_rate = context.value_or(reader, "prefix_hit_rate", rate, 0.0, "0");
+  }
+  reader.finish();
+  return workload;
+}
+
+}  // namespace tokenroof::io
