@@ -79,6 +79,18 @@ void read_reserve(ObjectReader& reader, Engine& engine) {
   engine.reserve = reader.quantity<Bytes>("reserve", Sign::non_negative).value_or(Bytes{});
 }
 
+// A constant that the scenario states is no longer the profile's.
+void replace_note(std::vector<ConstantNote>& notes, ConstantNote note) {
+  for (ConstantNote& known : notes) {
+    if (known.name != note.name) continue;
+    if (note.meaning.empty()) note.meaning = known.meaning;
+    if (known.value != note.value) note.source = "scenario";
+    known = std::move(note);
+    return;
+  }
+  notes.push_back(std::move(note));
+}
+
 }  // namespace
 
 bool looks_like_path(const std::string& text) {
@@ -161,7 +173,9 @@ EngineEntry read_engine_part(ObjectReader& scenario, const ScenarioContext& cont
     read_engine_settings(reader, engine);
     read_reserve(reader, engine);
     if (auto constants = reader.object("constants"))
-      read_engine_constants(*constants, engine.constants, {.notes_required = false});
+      for (ConstantNote& note :
+           read_engine_constants(*constants, engine.constants, {.notes_required = false}))
+        replace_note(entry.constants, std::move(note));
     reader.finish();
   }
   note_engine_defaults(reader, engine, "engine " + engine.name, context);

@@ -210,7 +210,8 @@ Parsed<double> parse_units(std::string_view text, const UnitDimension& dimension
 
   std::string_view rest = trimmed(whole.substr(static_cast<std::size_t>(end - whole.data())));
   Measure measure;
-  if (!rest.empty() && find_unit(rest) == nullptr && is_count(dimension)) {
+  const bool countable = is_count(dimension) || dimension[3] == 1 || dimension[4] == 1;
+  if (!rest.empty() && find_unit(rest) == nullptr && countable) {
     for (const Multiple& multiple : multiples) {
       if (!rest.starts_with(multiple.name)) continue;
       // "k" ends here or is followed by a space: "kB" is a unit, "128k tokens" a count.

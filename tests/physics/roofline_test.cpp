@@ -89,8 +89,7 @@ TEST_CASE("properties P1 of the roofline", "[roofline]") {
     const Roof<> scaled{roof.math * c, roof.memory * c};
     const Work<> work{of_any_size(1, 1e15) * flop, of_any_size(1, 1e12) * byte};
     RC_ASSERT(near(ridge_intensity(scaled).base(), ridge_intensity(roof).base()));
-    RC_ASSERT(near(roofline_time(work, scaled).base() * c,
-                   roofline_time(work, roof).base()));
+    RC_ASSERT(near(roofline_time(work, scaled).base() * c, roofline_time(work, roof).base()));
   });
   property("one of both resources is used up, none more than that", [] {
     const Work<> work{of_any_size(1, 1e15) * flop, of_any_size(1, 1e12) * byte};

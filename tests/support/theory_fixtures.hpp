@@ -56,8 +56,8 @@ struct TheoryModel {
 };
 
 inline constexpr TheoryModel llama_70b{69501714432, 327680, 2621440, 80, 8192, 128256};
-inline constexpr TheoryModel llama_405b{403747897344, 516096, 126.0 * 4 * 16384, 126, 16384,
-                                        128256};
+inline constexpr TheoryModel llama_405b{403747897344, 516096, 126.0 * 4 * 16384,
+                                        126,          16384,  128256};
 inline constexpr TheoryModel llama_8b{7504658432, 131072, 32.0 * 4 * 4096, 32, 4096, 128256};
 inline constexpr TheoryModel deepseek_v3{36624596992, 70272, 16990208, 61, 7168, 129280};
 

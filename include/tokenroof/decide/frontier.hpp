@@ -1,5 +1,5 @@
-// The frontier of speed and cost: what a faster answer costs, and what an advertised fast tier gives
-// away about the batch behind it.
+// The frontier of speed and cost: what a faster answer costs, and what an advertised fast tier
+// gives away about the batch behind it.
 //
 // A step takes a fixed time (weights) and a time per sequence (its cache). With x = per-sequence
 // time x batch / fixed time, shrinking the batch r times makes the step

@@ -49,9 +49,9 @@ template <Scalar S>
 
 /// Speculation as a lever sees it.
 struct Drafting {
-  TokensPerRequest verified = 5 * token / request;     ///< drafts + 1
+  TokensPerRequest verified = 5 * token / request;       ///< drafts + 1
   TokensPerRequest accepted = 3.3616 * token / request;  ///< expected, acceptance 0.8, 4 drafts
-  double cost_of_drafts = 0.2;  ///< time of all drafts over a plain step
+  double cost_of_drafts = 0.2;                           ///< time of all drafts over a plain step
 };
 
 /// What the table of levers is asked about: a dense model in 16 bits on `machine`.
@@ -93,13 +93,12 @@ namespace detail {
   const Way<> base = way(q.model, q.machine, q.batch);
   Way<> drafted = base;
   drafted.each = q.drafting.accepted;
-  drafted.step =
-      textbook_step(q.model, q.machine, q.batch, q.context, q.drafting.verified).time() +
-      q.drafting.cost_of_drafts * base.step;
-  Way<> stacked{textbook_step(halved, half_width, q.small_batch, q.context, q.drafting.verified)
-                        .time() *
-                    q.stacked_draft_overhead,
-                q.small_batch, static_cast<double>(q.machine.devices), q.drafting.accepted};
+  drafted.step = textbook_step(q.model, q.machine, q.batch, q.context, q.drafting.verified).time() +
+                 q.drafting.cost_of_drafts * base.step;
+  Way<> stacked{
+      textbook_step(halved, half_width, q.small_batch, q.context, q.drafting.verified).time() *
+          q.stacked_draft_overhead,
+      q.small_batch, static_cast<double>(q.machine.devices), q.drafting.accepted};
 
   return {lever("exclusive replica", base, way(q.model, q.machine, request)),
           lever("smaller batch", base, way(q.model, q.machine, q.small_batch)),

@@ -22,12 +22,12 @@ namespace tokenroof {
 /// What owning one device takes, all-in: its share of server, network and building.
 struct Ownership {
   Dollars capital;
-  double interest = 0;            ///< per year
-  double years = 4;               ///< until it is written off
-  Watts power;                    ///< drawn, without cooling
-  double facility_factor = 1;     ///< facility power over device power (PUE), >= 1
-  DollarsPerJoule electricity;    ///< price of energy
-  DollarsPerSecond operations;    ///< people, space, spares
+  double interest = 0;          ///< per year
+  double years = 4;             ///< until it is written off
+  Watts power;                  ///< drawn, without cooling
+  double facility_factor = 1;   ///< facility power over device power (PUE), >= 1
+  DollarsPerJoule electricity;  ///< price of energy
+  DollarsPerSecond operations;  ///< people, space, spares
 };
 
 /// Price of a device by what it pays for; per AVAILABLE time. Divide by the utilisation for the

@@ -27,6 +27,7 @@ struct EngineConstants {
   Seconds per_pipeline_hop;          ///< hand-over between pipeline stages, host side
   double prefill_efficiency = 1;     ///< of the kernels' own speed during prefill, (0, 1]
   double decode_efficiency = 1;      ///< of the kernels' own speed during decode, (0, 1]
+  double separate_quantization = 1;  ///< share of activation quantisation that is not fused, [0, 1]
   double communication_overlap = 0;  ///< share of collective time hidden behind compute, [0, 1)
   double first_token_base = 0.5;     ///< closed loop: prefills before a first token, constant part
   double first_token_per_running = 0;  ///< closed loop: the part that grows with running requests
@@ -39,7 +40,7 @@ struct EngineConstants {
 struct EngineReserve {
   std::string since;  ///< first engine version it holds for
   Bytes runtime;      ///< context and libraries outside the framework's allocator ("non-torch")
-  Bytes collectives;  ///< the same again when a replica has more than one device
+  Bytes collectives;  ///< buffers of communication, when a pipeline stage has more than one device
   Bytes graphs;       ///< captured graphs, where the engine counts them against its budget
   /// Hidden rows per batched token that live at the peak of a forward pass, beside the widest
   /// feed-forward or attention row.

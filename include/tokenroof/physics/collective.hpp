@@ -3,8 +3,8 @@
 //   time = steps x latency + bytes sent per rank / bandwidth
 //
 // `message` m is the full, unsharded tensor; bandwidth is of one device and one direction; links
-// are alike and uncongested; nothing overlaps. One rank needs no time. Sources: Thakur, Rabenseifner
-// & Gropp, IJHPCA 19(1), 2005; NCCL src/graph/tuning.cc. Symbols: docs/formulas.md.
+// are alike and uncongested; nothing overlaps. One rank needs no time. Sources: Thakur,
+// Rabenseifner & Gropp, IJHPCA 19(1), 2005; NCCL src/graph/tuning.cc. Symbols: docs/formulas.md.
 #pragma once
 
 #include <array>
@@ -30,9 +30,8 @@ enum class AllReduce {
   two_shot,  ///< direct reduce-scatter, then direct all-gather
   nvls,      ///< the switch reduces and multicasts
 };
-inline constexpr std::array all_reduce_algorithms = {AllReduce::ring, AllReduce::tree,
-                                                     AllReduce::one_shot, AllReduce::two_shot,
-                                                     AllReduce::nvls};
+inline constexpr std::array all_reduce_algorithms = {
+    AllReduce::ring, AllReduce::tree, AllReduce::one_shot, AllReduce::two_shot, AllReduce::nvls};
 /// Those that need nothing of the switch.
 inline constexpr std::span<const AllReduce> all_reduce_without_switch =
     std::span(all_reduce_algorithms).first<4>();

@@ -13,9 +13,9 @@
 
 namespace tokenroof {
 
-/// Expected distinct nodes N (1 - C(E - E/N, k) / C(E, k)) that the k experts of a token lie on when
-/// they are drawn evenly without repetition. `experts` E a multiple of `nodes` N >= 1, `per_token`
-/// k in [0, E]. At most min(k, N).
+/// Expected distinct nodes N (1 - C(E - E/N, k) / C(E, k)) that the k experts of a token lie on
+/// when they are drawn evenly without repetition. `experts` E a multiple of `nodes` N >= 1,
+/// `per_token` k in [0, E]. At most min(k, N).
 [[nodiscard]] constexpr double distinct_nodes(int experts, int per_token, int nodes) {
   double missed = 1;
   for (int i = 0; i < per_token; ++i)
@@ -29,9 +29,7 @@ namespace tokenroof {
 }
 
 /// Share 1 - 1/ranks of destinations that are another rank under even routing.
-[[nodiscard]] constexpr double remote_share(int ranks) {
-  return ranks <= 1 ? 0 : 1 - 1.0 / ranks;
-}
+[[nodiscard]] constexpr double remote_share(int ranks) { return ranks <= 1 ? 0 : 1 - 1.0 / ranks; }
 
 /// Bytes destinations x hidden x (dispatch + combine) that a token sends and gets back per mixture
 /// layer. `dispatch` and `combine` are bytes per element.

@@ -60,6 +60,7 @@ template <Scalar S>
 /// in [0, number of experts]; at the upper end, and above it, every expert is picked for sure.
 [[nodiscard]] inline std::vector<double> inclusion_probabilities(std::span<const double> popularity,
                                                                  double per_token) {
+  if (per_token <= 0) return std::vector<double>(popularity.size(), 0.0);
   std::vector<double> inclusion(popularity.size(), 1.0);
   if (per_token >= static_cast<double>(popularity.size())) return inclusion;
   const auto picks = [&](double tau) {

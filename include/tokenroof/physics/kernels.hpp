@@ -1,80 +1,239 @@
-// Kernel time from shapes and datasheet rates, with constants that no engine and no GPU owns.
+// Time of one kernel from its shape and datasheet rates, with the constants of
+// kernel_constants.hpp.
+//
+//   time = fixed + sqrt(compute^2 + memory^2 + ...)        smooth maximum, p = 2
+//
+// Forms and constants were learned from measured kernels of five GPUs (docs/accuracy.md). The
+// latency factor (5 TFLOP/s per processor over what the device has)^(1/4) scales fixed times:
+// devices with faster processors also start kernels faster. No kernel beats its datasheet roofline.
 #pragma once
 
-#include <cmath>
+#include <algorithm>
 
 #include "tokenroof/core/scalar.hpp"
-#include "tokenroof/describe/engine.hpp"
+#include "tokenroof/physics/kernel_constants.hpp"
 #include "tokenroof/physics/machine.hpp"
 #include "tokenroof/physics/operators.hpp"
 
 namespace tokenroof {
 
-struct KernelConstants {
-  double matmul_compute = 0.70;
-  double matmul_memory = 0.75;
-  double matmul_fixed = 4e-6;
-  double attention_fixed = 5e-6;
-  double experts_fixed = 15e-6;
-  double message_latency = 5e-6;
-  double link_share = 0.8;
-};
-
-template <Scalar S>
+/// A kernel's time in parts, all its layers together.
+template <Scalar S = double>
 struct KernelTime {
-  S busy = S(0), compute = S(0), memory = S(0), fixed = S(0);
-};
-template <Scalar S>
-struct MessageTime {
-  S transfer = S(0), latency = S(0);
+  S busy = S(0);     ///< smooth maximum of compute and memory, and what adds to it
+  S compute = S(0);  ///< arithmetic alone, at its efficiency
+  S memory = S(0);   ///< traffic alone, at its efficiency
+  S fixed = S(0);    ///< whatever the size
 };
 
-template <Scalar S, class Op>
-[[nodiscard]] KernelTime<S> kernel_time(const KernelConstants& k, const Machine<S>& machine,
-                                        const StepOperators&, const Op& op, const StepLoad<S>&,
-                                        const OperatorCost<S>& cost) {
+namespace kernel {
+
+inline constexpr double reuse_block = 2048;  ///< operands are read again once per so many columns
+inline constexpr double loop_half = 1536;    ///< reduction length of half the loop latency
+inline constexpr double tile = 64;           ///< attention works on tile x tile scores
+inline constexpr double softmax_width = 32;  ///< head size that costs what the softmax costs
+inline constexpr double expert_rows = 16;    ///< rows an expert's multiply is padded to
+
+/// Rows times k times n in the type's efficiency. `unpacked`: 4-bit weights, 16-bit multiply.
+template <Scalar S>
+[[nodiscard]] S matmul_rate(const KernelConstants& c, const Machine<S>& machine, DataType type,
+                            bool unpacked) {
+  const bool wide = type != DataType::fp8 && type != DataType::int8 && type != DataType::fp4 &&
+                    type != DataType::int4;
+  const S rate = machine.peak_of(type) * (wide ? c.matmul_compute_16bit : c.matmul_compute_8bit);
+  return unpacked ? min(rate, S(c.unpack_flops * machine.processors)) : rate;
+}
+
+/// One dense multiply: `rows` x `k` times `k` x `n`. `quantize` in [0, 1]: share of a separate
+/// quantisation kernel that shows (engines fuse it, or use static scales).
+template <Scalar S>
+[[nodiscard]] KernelTime<S> matmul(const KernelConstants& c, const Machine<S>& machine,
+                                   const Matmul& op, const S& rows, double quantize) {
   KernelTime<S> time;
-  DataType type = DataType::bf16;
-  if constexpr (requires { op.multiply; }) type = op.multiply;
-  time.compute = cost.flops / (machine.peak_of(type) * k.matmul_compute);
-  time.memory = (cost.weight_bytes + cost.cache_bytes + cost.activation_bytes) /
-                (machine.memory_bandwidth * k.matmul_memory);
-  time.busy = sqrt(time.compute * time.compute + time.memory * time.memory);
-  double fixed = k.matmul_fixed;
-  if constexpr (requires { op.cache_bytes_per_token; }) fixed = k.attention_fixed;
-  if constexpr (requires { op.local_experts; }) fixed = k.experts_fixed;
-  time.fixed = S(fixed * op.layers);
+  const double f = machine.latency_factor;
+  const S bytes = rows * (op.input_bytes * op.k * std::max(1.0, op.n / reuse_block) + 2 * op.n) +
+                  max(S(1), rows * (1 / reuse_block)) * (op.bytes_per_weight * op.n * op.k);
+  const bool unpacked = op.weight_only && op.bytes_per_weight < 0.75;
+  time.compute = rows * (2 * op.n * op.k) / matmul_rate(c, machine, op.multiply, unpacked);
+  time.memory = bytes / (machine.memory_bandwidth * c.weight_stream);
+  const double loop = c.matmul_loop_s * f * op.k / (op.k + loop_half);
+  time.busy = sqrt(time.compute * time.compute + time.memory * time.memory + loop * loop);
+  time.fixed = S(c.matmul_fixed_s * f);
+  if (op.quantizes_activations && quantize > 0) {
+    const double columns = op.multiply == DataType::fp4 ? 8 : 2;
+    const double row = quantize * c.quantize_element_s * (op.k + 4000);
+    time.fixed += row;
+    time.busy += rows * (row / (columns * machine.processors));
+  }
+  return time;
+}
+
+/// One layer of attention: `sequences` with `queries` new tokens each, `tiles` score tiles per
+/// processor, `items` work items, `seen` cached tokens read per sequence, `context` visible.
+template <Scalar S>
+struct AttentionShape {
+  S sequences, queries, items, tiles, seen, context;
+  double score_dim, value_dim, kv_heads;
+};
+
+template <Scalar S>
+[[nodiscard]] KernelTime<S> attention(const KernelConstants& c, const Machine<S>& machine,
+                                      const AttentionCore& op, const AttentionShape<S>& shape) {
+  KernelTime<S> time;
+  const double f = std::min(1.0, machine.latency_factor);
+  const double width = shape.score_dim + shape.value_dim;
+  const S stream = machine.memory_bandwidth * c.attention_stream;
+  const S rows = shape.sequences * shape.queries;
+  time.compute = shape.tiles * (2 * tile * tile * (width + 2 * softmax_width)) /
+                 (machine.peak_of(op.multiply) * (c.attention_compute / machine.processors));
+  time.memory = (rows * (2 * op.query_heads * width) +
+                 shape.sequences * shape.seen * op.cache_bytes_per_token) /
+                stream;
+  const S item =
+      shape.items * (c.attention_item_s * f / machine.processors * (0.5 * width + 64) / 192);
+  time.busy = sqrt(time.compute * time.compute + time.memory * time.memory + item * item);
+  const double written = op.cache_bytes_per_token + shape.kv_heads * width;
+  time.busy +=
+      rows * (written / stream + c.attention_write_s * f * shape.kv_heads / machine.processors);
+  const double small = op.small_cache ? c.attention_fixed_8bit_s : 0;
+  time.fixed = f * (c.attention_fixed_s + small +
+                    c.attention_context_s * (shape.context / (shape.context + 256.0)));
   return time;
 }
 
 template <Scalar S>
-[[nodiscard]] double least_volume(const Machine<S>&, const Message& op) {
-  if (op.ranks <= 1) return op.kind == OperatorKind::stage_transfer ? 1 : 0;
-  const double n = op.ranks;
-  if (op.kind == OperatorKind::all_reduce)
-    return (n + 1) / n > 2 * (n - 1) / n ? 2 * (n - 1) / n : (n + 1) / n;
-  if (op.kind == OperatorKind::stage_transfer) return 1;
-  return (n - 1) / n;
+[[nodiscard]] KernelTime<S> decode_attention(const KernelConstants& c, const Machine<S>& machine,
+                                             const AttentionCore& op, const StepLoad<S>& rank) {
+  const S seen = visible_tokens(op, rank.context) * (1 / op.context_parallel);
+  const S blocks = max(S(1), rank.query_tokens * (op.query_heads / op.kv_heads / tile));
+  const S items = rank.sequences * blocks * op.kv_heads;
+  const S tiles = items * seen * (1 / (tile * machine.processors));
+  return attention<S>(c, machine, op,
+                      {rank.sequences, rank.query_tokens, items, tiles, seen, seen, op.score_dim,
+                       op.value_dim, op.kv_heads});
 }
+
 template <Scalar S>
-[[nodiscard]] S message_bandwidth(const Machine<S>& machine, const Message& op) {
-  return op.ranks <= machine.domain ? machine.link_bandwidth : machine.network_bandwidth;
-}
-template <Scalar S>
-[[nodiscard]] MessageTime<S> message_time(const KernelConstants& k, const Machine<S>& machine,
-                                          const Message& op, const StepLoad<S>&,
-                                          const OperatorCost<S>& cost) {
-  MessageTime<S> time;
-  time.transfer = cost.message_bytes * (2 * (op.ranks - 1) / op.ranks) /
-                  (message_bandwidth(machine, op) * k.link_share);
-  time.latency = S(op.ranks > 1 ? k.message_latency * op.layers : 0);
+[[nodiscard]] KernelTime<S> prefill_attention(const KernelConstants& c, const Machine<S>& machine,
+                                              const AttentionCore& op, const StepLoad<S>& rank) {
+  const double kv_heads = op.prefill_kv_heads;
+  const double group = op.query_heads / kv_heads;
+  const S fresh = rank.prompt_tokens;
+  const S before = rank.prefix_tokens * (1 / (op.compress_ratio * op.context_parallel));
+  const S context = before + fresh;
+  const double limit = op.top_k > 0 ? op.top_k : op.window;
+  const S blocks = max(S(1), fresh * (group / tile));
+  const S items = rank.prompts * blocks * kv_heads;
+  const S span = min(S(tile / group), fresh);
+  const S reach = limit > 0 ? min(span + limit, context) : context;
+  const S growing = max(S(0), min(fresh, reach - before));
+  const S mean =
+      min(reach, (before * growing + growing * growing * 0.5 + (fresh - growing) * reach) / fresh +
+                     span * 0.5);
+  const S tiles = items * (mean * (1 / tile) + 0.5) * (1 / machine.processors) +
+                  0.5 * max(S(1), reach * (1 / tile));
+  const S seen = op.window > 0 ? min(context, fresh + op.window) : context;
+  KernelTime<S> time = attention<S>(c, machine, op,
+                                    {rank.prompts, fresh, items, tiles, seen, context,
+                                     op.prefill_score_dim, op.prefill_value_dim, kv_heads});
+  const S expand = rank.prompts * rank.prefix_tokens * op.expand_flops_per_cached_token /
+                   (machine.peak_of(op.multiply) * c.matmul_compute_16bit);
+  time.compute += expand;
+  time.busy += expand;
   return time;
 }
+
+/// The routed experts of one layer on the busiest rank: `tokens` reach the layer, `assignments` are
+/// rows on this rank, `distinct` its experts that have any.
 template <Scalar S>
-[[nodiscard]] S host_seconds(const EngineConstants& engine, const StepOperators& operators,
-                             const StepLoad<S>& load) {
-  return S(engine.step.base() + engine.per_layer.base() * operators.layers) +
-         (load.sequences + load.prompts) * engine.per_sequence.base();
+[[nodiscard]] KernelTime<S> experts(const KernelConstants& c, const Machine<S>& machine,
+                                    const Experts& op, const S& tokens, const S& assignments,
+                                    const S& distinct) {
+  KernelTime<S> time;
+  const double f = machine.latency_factor;
+  const bool unpacked = op.weight_only && op.bytes_per_weight < 0.75;
+  const double half = expert_rows / 2;
+  const S rows = distinct * half + max(assignments, distinct * half);
+  const S rate = unpacked
+                     ? min(S(c.unpack_flops * machine.processors), machine.peak_of(op.multiply))
+                     : machine.peak_of(op.multiply) * c.experts_compute;
+  const S stream = machine.memory_bandwidth * c.weight_stream;
+  time.compute = rows * (2 * op.weights_per_expert()) / rate;
+  time.memory = distinct * (op.weights_per_expert() * op.bytes_per_weight) / stream;
+  const double in = op.input_bytes;
+  const S moved = tokens * (4 * op.top_k * (op.input + op.width) + 4 * op.input) +
+                  assignments * (op.input * in + 2 * op.width * in + 2 * op.width);
+  time.busy = sqrt(time.compute * time.compute + time.memory * time.memory) + moved / stream;
+  const double spread = unpacked && op.expert_parallel > 1 ? c.experts_unpack_spread_s : 0;
+  time.fixed = f * (c.experts_fixed_s + spread) + distinct * c.experts_each_s;
+  return time;
+}
+
+}  // namespace kernel
+
+template <Scalar S>
+[[nodiscard]] KernelTime<S> times_layers(KernelTime<S> one, double layers) {
+  one.busy *= S(layers);
+  one.compute *= S(layers);
+  one.memory *= S(layers);
+  one.fixed *= S(layers);
+  return one;
+}
+
+/// Time of an operator under the load of its rank.
+template <Scalar S>
+[[nodiscard]] KernelTime<S> kernel_time(const KernelConstants& c, const Machine<S>& machine,
+                                        const StepOperators&, const Matmul& op,
+                                        const StepLoad<S>& rank, double quantize) {
+  const S rows = op.logit_rows ? rank.logit_rows() : rank.tokens();
+  if (value_of(rows) <= 0) return {};
+  return times_layers(kernel::matmul(c, machine, op, rows, quantize), op.layers);
+}
+
+template <Scalar S>
+[[nodiscard]] KernelTime<S> kernel_time(const KernelConstants& c, const Machine<S>& machine,
+                                        const StepOperators&, const AttentionCore& op,
+                                        const StepLoad<S>& rank, double) {
+  KernelTime<S> sum;
+  const auto add = [&](const KernelTime<S>& part) {
+    sum.busy += part.busy;
+    sum.compute += part.compute;
+    sum.memory += part.memory;
+    sum.fixed += part.fixed;
+  };
+  if (value_of(rank.sequences) > 0) add(kernel::decode_attention(c, machine, op, rank));
+  if (value_of(rank.prompts) > 0) add(kernel::prefill_attention(c, machine, op, rank));
+  return times_layers(sum, op.layers);
+}
+
+/// A recurrent core streams its state through memory twice.
+template <Scalar S>
+[[nodiscard]] KernelTime<S> kernel_time(const KernelConstants& c, const Machine<S>& machine,
+                                        const StepOperators& all, const RecurrentCore& op,
+                                        const StepLoad<S>& rank, double) {
+  const OperatorCost<S> amount = cost(all, op, rank);
+  KernelTime<S> time;
+  const S& peak = machine.peak_of(machine.wide);
+  time.compute = amount.flops / (peak * c.attention_compute);
+  time.memory = (amount.cache_bytes + amount.activation_bytes) /
+                (machine.memory_bandwidth * c.attention_stream);
+  time.busy = sqrt(time.compute * time.compute + time.memory * time.memory);
+  time.fixed = S(std::min(1.0, machine.latency_factor) * c.attention_fixed_s * op.layers);
+  return time;
+}
+
+template <Scalar S>
+[[nodiscard]] KernelTime<S> kernel_time(const KernelConstants& c, const Machine<S>& machine,
+                                        const StepOperators& all, const Experts& op,
+                                        const StepLoad<S>& rank, double) {
+  const S tokens = expert_tokens(all, rank);
+  if (value_of(tokens) <= 0) return {};
+  S assignments = tokens * (op.top_k / op.expert_parallel);
+  if (op.expert_parallel > 1)
+    assignments *= rank_imbalance<S>(op.experts, op.top_k, static_cast<int>(op.expert_parallel),
+                                     With<Tokens, S>::from_base(tokens));
+  const S distinct = op.distinct(tokens) * (op.local_experts / op.experts);
+  return times_layers(kernel::experts(c, machine, op, tokens, assignments, distinct), op.layers);
 }
 
 }  // namespace tokenroof

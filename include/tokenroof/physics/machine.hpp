@@ -1,7 +1,9 @@
 // The rates of one device and its links, over a scalar: what sensitivities differentiate by.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "tokenroof/core/scalar.hpp"
 #include "tokenroof/core/units.hpp"
@@ -19,11 +21,12 @@ struct Machine {
   S network_bandwidth = S(0);             ///< B/s, one direction, between domains
   double link_latency = -1;               ///< s; negative: the constant of the link kind
   double network_latency = -1;
-  double domain = 1;           ///< devices on the fast fabric (or on one host bus)
-  bool switched = false;       ///< fast fabric with full bandwidth for every pair
-  bool host_bus = false;       ///< the "fast" link is PCIe
-  double multiprocessors = 0;  ///< 0: unknown, wave effects are left out
-  double l2_bytes = 0;
+  double domain = 1;               ///< devices on the fast fabric (or on one host bus)
+  bool switched = false;           ///< fast fabric with full bandwidth for every pair
+  bool host_bus = false;           ///< the "fast" link is PCIe
+  DataType wide = DataType::bf16;  ///< the 16-bit type the device multiplies in
+  double processors = 1;           ///< multiprocessors, or their equivalent
+  double latency_factor = 1;       ///< fixed times relative to 5 TFLOP/s per processor
 
   [[nodiscard]] const S& peak_of(DataType type) const {
     return peak[static_cast<std::size_t>(type)];
@@ -45,8 +48,12 @@ struct Machine {
     machine.network_bandwidth = device.scale_out->bandwidth.base();
     if (device.scale_out->latency) machine.network_latency = device.scale_out->latency->base();
   }
-  machine.multiprocessors = device.multiprocessors;
-  machine.l2_bytes = device.l2_cache.base();
+  machine.wide = multiply_type(device, DataType::bf16);
+  const double per_processor = 5e12;  // dense 16-bit FLOP/s of a processor with factor 1
+  const double peak = machine.peak_of(machine.wide);
+  machine.processors =
+      device.multiprocessors > 0 ? device.multiprocessors : std::max(8.0, peak / per_processor);
+  machine.latency_factor = std::sqrt(std::sqrt(per_processor * machine.processors / peak));
   return machine;
 }
 
@@ -63,8 +70,9 @@ template <Scalar S>
   to.domain = from.domain;
   to.switched = from.switched;
   to.host_bus = from.host_bus;
-  to.multiprocessors = from.multiprocessors;
-  to.l2_bytes = from.l2_bytes;
+  to.wide = from.wide;
+  to.processors = from.processors;
+  to.latency_factor = from.latency_factor;
   return to;
 }
 

@@ -101,10 +101,10 @@ struct Matmul {
   double n = 0;
   double k = 0;
   double bytes_per_weight = 2;
+  double input_bytes = 2;  ///< per element of the rows that are multiplied
   bool quantizes_activations = false;
-  bool weight_only = false;    ///< weights are unpacked to 16 bits before the multiply
-  bool logit_rows = false;     ///< runs on logit rows instead of all tokens
-  double times_per_layer = 1;  ///< e.g. several equal small projections
+  bool weight_only = false;  ///< weights are unpacked to 16 bits before the multiply
+  bool logit_rows = false;   ///< runs on logit rows instead of all tokens
 };
 
 /// The attention core of one rank: scores and their sum over values.
@@ -118,9 +118,11 @@ struct AttentionCore {
   double value_dim = 0;          ///< and for values
   double prefill_score_dim = 0;  ///< latent attention is not absorbed in prefill
   double prefill_value_dim = 0;
+  double prefill_kv_heads = 0;  ///< and its keys stand expanded, one per query head
   double cache_bytes_per_token = 0;
-  double window = 0;  ///< 0: all
-  double top_k = 0;   ///< sparse: tokens that the indexer lets through; 0: all
+  bool small_cache = false;  ///< cache entries of one byte or less
+  double window = 0;         ///< 0: all
+  double top_k = 0;          ///< sparse: tokens that the indexer lets through; 0: all
   double compress_ratio = 1;
   double context_parallel = 1;
   double expand_flops_per_cached_token = 0;  ///< latent prefill re-expands the cached prefix
@@ -145,6 +147,7 @@ struct Experts {
   double width = 0;  ///< inner width on this rank
   double matrices = 3;
   double bytes_per_weight = 2;
+  double input_bytes = 2;  ///< per element of the rows that are multiplied
   bool quantizes_activations = false;
   bool weight_only = false;
   double expert_parallel = 1;
@@ -167,7 +170,8 @@ struct Message {
   double ranks = 1;
   double bytes_per_row = 0;  ///< of the full tensor
   bool logit_rows = false;
-  double fanout = 1;  ///< dispatch, combine: copies of a row that leave the rank
+  bool crosses_nodes = false;  ///< a pipeline hop between nodes
+  double fanout = 1;           ///< dispatch, combine: copies of a row that leave the rank
 };
 
 /// The operators of one rank.
@@ -214,15 +218,15 @@ template <Scalar S>
 }
 
 template <Scalar S>
-[[nodiscard]] OperatorCost<S> cost(const StepOperators& all, const Matmul& op,
+[[nodiscard]] OperatorCost<S> cost(const StepOperators&, const Matmul& op,
                                    const StepLoad<S>& rank) {
   const S rows = op.logit_rows ? rank.logit_rows() : rank.tokens();
-  const double count = op.layers * op.times_per_layer;
+  const double count = op.layers;
   OperatorCost<S> result;
   if (value_of(rows) <= 0) return result;
   result.flops = rows * (2 * op.n * op.k * count);
   result.weight_bytes = S(op.n * op.k * op.bytes_per_weight * count);
-  result.activation_bytes = rows * ((op.n + op.k) * all.activation_bytes * count);
+  result.activation_bytes = rows * ((op.k * op.input_bytes + 2 * op.n) * count);
   return result;
 }
 
@@ -284,8 +288,7 @@ template <Scalar S>
   const S assignments = tokens * (op.top_k / op.expert_parallel);
   result.flops = assignments * (2 * one * op.layers);
   result.weight_bytes = touched * (one * op.bytes_per_weight * op.layers);
-  result.activation_bytes =
-      assignments * (2 * (op.input + op.width) * all.activation_bytes * op.layers);
+  result.activation_bytes = assignments * (2 * (op.input + op.width) * op.input_bytes * op.layers);
   return result;
 }
 

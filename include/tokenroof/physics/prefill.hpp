@@ -37,8 +37,9 @@ template <Scalar S>
 
 /// FLOPs of causal attention for `fresh` tokens after `cached` ones.
 template <Scalar S>
-[[nodiscard]] constexpr With<Flops, S> prefill_attention_flops(
-    const PrefillCost<S>& cost, const With<Tokens, S>& fresh, const With<Tokens, S>& cached = {}) {
+[[nodiscard]] constexpr With<Flops, S> prefill_attention_flops(const PrefillCost<S>& cost,
+                                                               const With<Tokens, S>& fresh,
+                                                               const With<Tokens, S>& cached = {}) {
   return cost.attention * query_key_pairs(fresh, cached);
 }
 
@@ -63,18 +64,18 @@ template <Scalar S>
 /// prefix is faster than computing it. `rate`: sustained FLOP/s of all devices. Attention is left
 /// out; it makes fetching better still, the more the longer the prefix.
 template <Scalar S>
-[[nodiscard]] constexpr With<BytesPerSecond, S> fetch_bandwidth(const With<BytesPerToken, S>& kv,
-                                                                const With<FlopsPerSecond, S>& rate,
-                                                                const With<FlopsPerToken, S>& body) {
+[[nodiscard]] constexpr With<BytesPerSecond, S> fetch_bandwidth(
+    const With<BytesPerToken, S>& kv, const With<FlopsPerSecond, S>& rate,
+    const With<FlopsPerToken, S>& body) {
   return kv * rate / body;
 }
 
 /// Seconds kv x tokens / bandwidth to move a prompt's cache from prefill to decode devices.
 /// `bandwidth` of all links together.
 template <Scalar S>
-[[nodiscard]] constexpr With<Seconds, S> kv_transfer_time(const With<BytesPerToken, S>& kv,
-                                                          const With<Tokens, S>& tokens,
-                                                          const With<BytesPerSecond, S>& bandwidth) {
+[[nodiscard]] constexpr With<Seconds, S> kv_transfer_time(
+    const With<BytesPerToken, S>& kv, const With<Tokens, S>& tokens,
+    const With<BytesPerSecond, S>& bandwidth) {
   return kv * tokens / bandwidth;
 }
 

@@ -19,6 +19,7 @@
 #include "tokenroof/describe/scenario.hpp"
 #include "tokenroof/physics/kernels.hpp"
 #include "tokenroof/physics/machine.hpp"
+#include "tokenroof/physics/messages.hpp"
 #include "tokenroof/physics/operators.hpp"
 #include "tokenroof/physics/step_operators.hpp"
 
@@ -95,17 +96,17 @@ template <Scalar S, class Op>
                                 const OperatorCost<S>& cost) {
   if constexpr (requires { op.multiply; }) {
     return cost.flops / model.machine.peak_of(op.multiply);
-  } else {  // recurrent cores run on the widest 16-bit units
-    const S& peak = model.machine.peak_of(DataType::bf16);
-    return value_of(peak) > 0 ? cost.flops / peak : S(0);
+  } else {
+    return cost.flops / model.machine.peak_of(model.machine.wide);
   }
 }
 
-/// Least time of a message: the smallest volume of any algorithm at link speed, no latency.
+/// The engine's own time: host, small kernels of every layer, sampling.
 template <Scalar S>
-[[nodiscard]] S least_message_seconds(const Machine<S>& machine, const Message& op,
-                                      const OperatorCost<S>& cost) {
-  return cost.message_bytes * least_volume(machine, op) / message_bandwidth(machine, op);
+[[nodiscard]] S host_seconds(const StepModel<S>& model, const StepLoad<S>& load) {
+  const EngineConstants& engine = model.engine;
+  return S(engine.step.base() + engine.per_layer.base() * model.operators.layers) +
+         (load.sequences + load.prompts) * engine.per_sequence.base();
 }
 
 }  // namespace detail
@@ -142,8 +143,8 @@ template <Scalar S>
   for_each_operator(model.operators, [&](const auto& op) {
     const OperatorCost<S> c = cost(model.operators, op, rank);
     if constexpr (requires { op.bytes_per_row; }) {
-      step.network += detail::least_message_seconds(model.machine, op, c) *
-                      (1 - model.engine.communication_overlap);
+      step.network +=
+          least_message_seconds(model.machine, op, rank) * (1 - model.engine.communication_overlap);
     } else {
       const S memory =
           (c.weight_bytes + c.cache_bytes + c.activation_bytes) / model.machine.memory_bandwidth;
@@ -162,17 +163,17 @@ template <Scalar S>
   for_each_operator(model.operators, [&](const auto& op) {
     const OperatorCost<S> c = cost(model.operators, op, rank);
     if constexpr (requires { op.bytes_per_row; }) {
-      const MessageTime<S> t = message_time(model.kernels, model.machine, op, rank, c);
+      const MessageTime<S> t = message_time(model.kernels, model.machine, op, rank);
       const double shown = 1 - model.engine.communication_overlap;
       step.network += t.transfer * shown;
       step.latency += t.latency * shown;
     } else {
-      const KernelTime<S> t =
-          kernel_time(model.kernels, model.machine, model.operators, op, rank, c);
+      const KernelTime<S> t = kernel_time(model.kernels, model.machine, model.operators, op, rank,
+                                          model.engine.separate_quantization);
       detail::attribute(step, c, t.busy, t.compute, t.memory, t.fixed);
     }
   });
-  step.latency += host_seconds(model.engine, model.operators, load);
+  step.latency += detail::host_seconds(model, load);
   return step;
 }
 

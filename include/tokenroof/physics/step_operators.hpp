@@ -39,9 +39,7 @@ class OperatorBuilder {
       add_feed_forward(group.feed_forward);
     }
     if (model_.has_head) add_head();
-    if (deployment_.pipeline_parallel > 1)
-      all_.messages.push_back({OperatorKind::stage_transfer, deployment_.pipeline_parallel - 1, 2,
-                               all_.hidden * all_.activation_bytes});
+    add_stage_transfers();
     return std::move(all_);
   }
 
@@ -60,6 +58,13 @@ class OperatorBuilder {
                                             type == DataType::fp32 || type == DataType::tf32);
   }
 
+  /// Bytes of a multiplied activation: the format's own where it quantises, else 16 bits.
+  [[nodiscard]] double input_bytes(const Format& format, DataType type) const {
+    return format.quantizes_activations && !is_weight_only(format, type)
+               ? std::min(format.bytes_per_element, all_.activation_bytes)
+               : all_.activation_bytes;
+  }
+
   void matmul(OperatorKind kind, Part part, double n, double k, bool logit_rows = false) {
     if (n <= 0 || k <= 0) return;
     const Format& format = precision_.of(part);
@@ -69,6 +74,7 @@ class OperatorBuilder {
     op.n = n;
     op.k = k;
     op.bytes_per_weight = format.bytes_per_element;
+    op.input_bytes = input_bytes(format, op.multiply);
     op.weight_only = is_weight_only(format, op.multiply);
     op.quantizes_activations = format.quantizes_activations && !op.weight_only;
     op.logit_rows = logit_rows;
@@ -130,13 +136,14 @@ class OperatorBuilder {
     core.layers = layers_;
     core.multiply = attention_type();
     core.query_heads = queries;
-    core.kv_heads = heads;
+    core.kv_heads = core.prefill_kv_heads = heads;
     core.score_dim = core.prefill_score_dim = attention.key_dim;
     core.value_dim = core.prefill_value_dim = attention.value_dim;
     Attention read = attention;  // layers that reuse a cache still read it
     read.stores_kv = !attention.cross_attention;
     core.cache_bytes_per_token =
         layer_kv_bytes_per_token(read, precision_.kv_cache, deployment_.tensor_parallel);
+    core.small_cache = precision_.kv_cache.bytes_per_element <= 1;
     core.window = attention.window;
     core.top_k = attention.index_top_k;
     core.compress_ratio = attention.compress_ratio;
@@ -165,11 +172,13 @@ class OperatorBuilder {
     core.multiply = attention_type();
     core.query_heads = heads;
     core.kv_heads = 1;
+    core.prefill_kv_heads = heads;
     core.score_dim = latent + attention.rotary_dim;  // absorbed: queries meet the latent itself
     core.value_dim = latent;
     core.prefill_score_dim = attention.key_dim + attention.rotary_dim;
     core.prefill_value_dim = attention.value_dim;
     core.cache_bytes_per_token = layer_kv_bytes_per_token(attention, precision_.kv_cache);
+    core.small_cache = precision_.kv_cache.bytes_per_element <= 1;
     core.window = attention.window;
     core.top_k = attention.index_top_k;
     core.compress_ratio = attention.compress_ratio;
@@ -187,7 +196,7 @@ class OperatorBuilder {
     core.layers = layers_;
     core.multiply = multiply_type(device_, DataType::fp8);
     core.query_heads = attention.index_heads;
-    core.kv_heads = 1;
+    core.kv_heads = core.prefill_kv_heads = 1;
     core.score_dim = core.prefill_score_dim = attention.index_dim;
     core.cache_bytes_per_token = layer_index_bytes_per_token(attention);
     core.compress_ratio = attention.compress_ratio;
@@ -245,6 +254,7 @@ class OperatorBuilder {
     op.width = static_cast<double>(network.expert_width) / cut;
     op.matrices = network.gated ? 3 : 2;
     op.bytes_per_weight = format.bytes_per_element;
+    op.input_bytes = input_bytes(format, op.multiply);
     op.weight_only = is_weight_only(format, op.multiply);
     op.quantizes_activations = format.quantizes_activations && !op.weight_only;
     op.expert_parallel = deployment_.expert_parallel;
@@ -253,8 +263,11 @@ class OperatorBuilder {
     // Rows live on different attention ranks: they travel to the experts and back.
     const double copies = std::min<double>(network.top_k, ranks - 1);
     const double row = op.input * all_.activation_bytes;
-    all_.messages.push_back({OperatorKind::dispatch, layers_, ranks, row, false, copies});
-    all_.messages.push_back({OperatorKind::combine, layers_, ranks, row, false, copies});
+    for (const OperatorKind kind : {OperatorKind::dispatch, OperatorKind::combine}) {
+      Message message{.kind = kind, .layers = layers_, .ranks = ranks, .bytes_per_row = row};
+      message.fanout = copies;
+      all_.messages.push_back(message);
+    }
   }
 
   void add_head() {
@@ -265,6 +278,21 @@ class OperatorBuilder {
       all_.messages.push_back({OperatorKind::gather_logits, 1, t(),
                                static_cast<double>(model_.vocabulary) * all_.activation_bytes,
                                true});
+  }
+
+  /// Hops between pipeline stages: inside a node where it has room for more than one stage.
+  void add_stage_transfers() {
+    const int hops = deployment_.pipeline_parallel - 1;
+    const int nodes = (deployment_.devices_per_replica() + deployment_.devices_per_node - 1) /
+                      deployment_.devices_per_node;
+    const int between = std::min(hops, nodes - 1);
+    for (const bool crosses : {false, true}) {
+      Message op{.kind = OperatorKind::stage_transfer, .ranks = 2};
+      op.layers = crosses ? between : hops - between;
+      op.bytes_per_row = all_.hidden * all_.activation_bytes;
+      op.crosses_nodes = crosses;
+      if (op.layers > 0) all_.messages.push_back(op);
+    }
   }
 
   /// Attention multiplies in 16 bits even when the cache is stored in 8.

@@ -36,10 +36,9 @@ template <Scalar S>
 template <Scalar S>
 [[nodiscard]] constexpr With<Seconds, S> ring_sharded_time(const ShardedStep<S>& step,
                                                            const S& degree) {
-  return step.single / degree +
-         2.0 * step.calls *
-             (step.channel.latency * (degree - 1.0) +
-              step.message / step.channel.bandwidth * (1.0 - 1.0 / degree));
+  return step.single / degree + 2.0 * step.calls *
+                                    (step.channel.latency * (degree - 1.0) +
+                                     step.message / step.channel.bandwidth * (1.0 - 1.0 / degree));
 }
 
 /// Real degree sqrt((C - 2 v / bandwidth) / (2 calls x latency)) with v = calls x message at which
@@ -60,8 +59,8 @@ template <Scalar S>
   return ring_sharded_time(step, best_ring_degree(step));
 }
 
-/// Real degree C ln 2 / (2 calls x latency) that balances computing against the log2(t) latencies of
-/// tree all-reduces (their volume does not depend on t); at least 1.
+/// Real degree C ln 2 / (2 calls x latency) that balances computing against the log2(t) latencies
+/// of tree all-reduces (their volume does not depend on t); at least 1.
 template <Scalar S>
 [[nodiscard]] S best_tree_degree(const ShardedStep<S>& step) {
   return max(S(step.single * std::numbers::ln2 / (2.0 * step.calls * step.channel.latency)), S(1));

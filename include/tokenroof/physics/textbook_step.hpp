@@ -40,7 +40,8 @@ struct TextbookMachine {
   With<Seconds, S> fixed;               ///< of a step: launches, scheduler
 
   /// `devices` of one roof, the same for linear layers and attention.
-  [[nodiscard]] static constexpr TextbookMachine of(int devices, const With<FlopsPerSecond, S>& peak,
+  [[nodiscard]] static constexpr TextbookMachine of(int devices,
+                                                    const With<FlopsPerSecond, S>& peak,
                                                     const With<BytesPerSecond, S>& bandwidth,
                                                     const With<Seconds, S>& latency,
                                                     const With<BytesPerSecond, S>& link) {
@@ -103,9 +104,9 @@ template <Scalar S>
 
 /// Rate tokens / T of a whole replica, in tokens/s; 0 for an empty batch.
 template <Scalar S>
-[[nodiscard]] constexpr With<TokensPerSecond, S> replica_rate(const With<Requests, S>& batch,
-                                                              const With<Seconds, S>& step,
-                                                              TokensPerRequest each = one_token_each) {
+[[nodiscard]] constexpr With<TokensPerSecond, S> replica_rate(
+    const With<Requests, S>& batch, const With<Seconds, S>& step,
+    TokensPerRequest each = one_token_each) {
   if (batch <= With<Requests, S>{}) return {};
   return batch * each / step;
 }

@@ -1,5 +1,7 @@
 #include "io/families/config.hpp"
 
+#include <algorithm>
+
 namespace tokenroof::io {
 
 std::string_view Config::present(Keys keys) const {
@@ -33,7 +35,9 @@ std::int64_t Config::size(Keys keys, std::int64_t high, std::int64_t family_defa
   const std::string_view key = choose(keys);
   if (!key.empty())
     return reader_.integer(key, Range::between(1, static_cast<double>(high))).value_or(1);
-  if (nested_ && family_default > 0) {
+  const bool fill =
+      nested_ || std::find(fillable_.begin(), fillable_.end(), *keys.begin()) != fillable_.end();
+  if (fill && family_default > 0) {
     note_default(*keys.begin(), family_default);
     return family_default;
   }
@@ -98,6 +102,12 @@ bool Config::is_text(std::string_view key) {
 bool Config::is_flag(std::string_view key) {
   const Json* value = reader_.raw(key);
   return value != nullptr && value->is_boolean();
+}
+
+bool Config::is_null(std::string_view key) const {
+  if (reader_.has(key)) return false;
+  const std::vector<std::string> keys = reader_.keys();
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 std::vector<std::int64_t> Config::per_layer(Keys keys, int layers, std::int64_t high,

@@ -63,6 +63,8 @@ class Config {
   [[nodiscard]] bool is_list(std::string_view key);
   [[nodiscard]] bool is_text(std::string_view key);
   [[nodiscard]] bool is_flag(std::string_view key);
+  /// Stated as null, as opposed to absent.
+  [[nodiscard]] bool is_null(std::string_view key) const;
 
   /// One value for all layers or a list with one for each; a fault when the length is another.
   std::vector<std::int64_t> per_layer(Keys keys, int layers, std::int64_t high,
@@ -73,6 +75,8 @@ class Config {
   /// Elements of an array of objects.
   std::vector<Config> objects(std::string_view key);
 
+  /// Lets the family's defaults fill in these keys also in a file that is not nested.
+  void fill_in(Keys keys) { fillable_.insert(fillable_.end(), keys.begin(), keys.end()); }
   /// Accepts keys that do not change the arithmetic in this family.
   void harmless(Keys keys) {
     for (const std::string_view key : keys) reader_.ignore(key);
@@ -92,6 +96,7 @@ class Config {
 
   ObjectReader reader_;
   bool nested_;
+  std::vector<std::string_view> fillable_;
   std::vector<std::string>* notes_;
 };
 

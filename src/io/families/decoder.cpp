@@ -17,7 +17,7 @@ Sizes read_outer_sizes(Config& config, const Defaults& defaults) {
   return sizes;
 }
 
-Sizes read_sizes(Config& config, const Defaults& defaults) {
+Sizes read_sizes(Config& config, const Defaults& defaults, std::int64_t width) {
   Sizes sizes = read_outer_sizes(config, defaults);
   sizes.heads = static_cast<int>(
       config.size({"num_attention_heads", "n_head", "n_heads", "num_heads"}, limits::heads,
@@ -47,6 +47,10 @@ Sizes read_sizes(Config& config, const Defaults& defaults) {
       {"head_dim", "kv_channels", "attention_head_dim"}, limits::head_dim,
       defaults.head_dim > 0 ? defaults.head_dim : sizes.hidden / sizes.heads));
   constexpr Keys width_keys = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"};
+  if (width > 0) {
+    sizes.width = width;
+    return sizes;
+  }
   sizes.width = defaults.width_per_hidden > 0
                     ? config.size_or(width_keys, limits::width,
                                      defaults.width_per_hidden * sizes.hidden)
@@ -100,7 +104,12 @@ void repeat_layer(Decoder& decoder, Layer layer) {
 }
 
 Decoder standard_decoder(Config& config, Traits traits) {
-  const Sizes sizes = read_sizes(config, traits.defaults);
+  return standard_decoder_with_widths(config, traits, {});
+}
+
+Decoder standard_decoder_with_widths(Config& config, Traits traits,
+                                     const std::vector<std::int64_t>& widths) {
+  const Sizes sizes = read_sizes(config, traits.defaults, widths.empty() ? 0 : widths.front());
   if (config.has({"attention_bias"})) {
     traits.attention_bias =
         config.flag({"attention_bias"}, false) ? traits.biased : Biases::none;
@@ -109,6 +118,8 @@ Decoder standard_decoder(Config& config, Traits traits) {
   Decoder decoder = empty_decoder(config, sizes, traits);
   repeat_layer(decoder, {"dense", grouped_attention(sizes, traits),
                          dense_network(sizes.hidden, sizes.width, traits)});
+  for (std::size_t i = 0; i < widths.size() && i < decoder.layers.size(); ++i)
+    decoder.layers[i].feed_forward.width = widths[i];
   return decoder;
 }
 

@@ -73,8 +73,8 @@ struct Decoder {
   [[nodiscard]] std::int64_t feed_forward_norms() const { return traits.norms / 2 * norm(); }
 };
 
-/// The sizes under all their aliases, checked against each other.
-Sizes read_sizes(Config& config, const Defaults& defaults);
+/// The sizes under all their aliases, checked against each other. `width` > 0: already known.
+Sizes read_sizes(Config& config, const Defaults& defaults, std::int64_t width = 0);
 /// hidden, layers and vocabulary only, for families that name the rest differently.
 Sizes read_outer_sizes(Config& config, const Defaults& defaults);
 /// Attention with heads, from sizes and traits; biases and norms counted.
@@ -85,6 +85,9 @@ FeedForward dense_network(std::int64_t hidden, std::int64_t width, const Traits&
 /// A stack of like layers as the common keys describe it (`attention_bias`, `mlp_bias`,
 /// `tie_word_embeddings`, ... override the traits).
 Decoder standard_decoder(Config& config, Traits traits = {});
+/// The same with a width for each layer.
+Decoder standard_decoder_with_widths(Config& config, Traits traits,
+                                     const std::vector<std::int64_t>& widths);
 /// The same without layers, for stacks of unlike ones.
 Decoder empty_decoder(Config& config, const Sizes& sizes, const Traits& traits);
 /// `layers` copies of a layer.

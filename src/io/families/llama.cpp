@@ -64,47 +64,21 @@ Decoder olmo3(Config& c) {
   return d;
 }
 
+constexpr Defaults cohere_sizes = {
+    .hidden = 8192, .width = 22528, .layers = 40, .heads = 64, .vocabulary = 256000};
+
 /// One norm for attention and network, which run side by side.
 Decoder cohere(Config& c) {
+  c.fill_in({"intermediate_size", "vocab_size"});
   const bool qk_norm = c.flag({"use_qk_norm"}, false);
-  Traits traits{.norms = 1,
-                .qk_norm = qk_norm ? QueryKeyNorm::full_width : QueryKeyNorm::none,
-                .tied = true};
-  if (!c.has({"intermediate_size"}))
-    c.size_or_noted({"intermediate_size"}, limits::width, traits.defaults.width = 22528);
-  const bool sparse = !c.nested() && (!c.has({"intermediate_size"}) || !c.has({"vocab_size"}));
-  if (sparse) {
-    // CohereConfig fills both in where a file leaves them out.
-    Sizes sizes;
-    sizes.width = c.size_or({"intermediate_size"}, limits::width, 22528);
-    sizes.vocabulary = c.size_or_noted({"vocab_size"}, limits::vocabulary, 256000);
-    sizes.hidden = c.size({"hidden_size"}, limits::hidden);
-    sizes.layers = static_cast<int>(c.size({"num_hidden_layers"}, limits::layers));
-    sizes.heads = static_cast<int>(c.size({"num_attention_heads"}, limits::heads));
-    sizes.kv_heads = static_cast<int>(
-        c.size_or({"num_key_value_heads"}, limits::heads, sizes.heads));
-    sizes.head_dim = static_cast<int>(sizes.hidden / sizes.heads);
-    Decoder d = empty_decoder(c, sizes, traits);
-    repeat_layer(d, {"dense", grouped_attention(sizes, traits),
-                     dense_network(sizes.hidden, sizes.width, traits)});
-    return d;
-  }
-  traits.defaults = {.hidden = 8192,
-                     .width = 22528,
-                     .layers = 40,
-                     .heads = 64,
-                     .vocabulary = 256000};
-  return standard_decoder(c, traits);
+  return standard_decoder(c, {.norms = 1,
+                              .qk_norm = qk_norm ? QueryKeyNorm::full_width : QueryKeyNorm::none,
+                              .tied = true,
+                              .defaults = cohere_sizes});
 }
 
 Decoder cohere2(Config& c) {
-  Decoder d = standard_decoder(c, {.norms = 1,
-                                   .tied = true,
-                                   .defaults = {.hidden = 8192,
-                                                .width = 22528,
-                                                .layers = 40,
-                                                .heads = 64,
-                                                .vocabulary = 256000}});
+  Decoder d = standard_decoder(c, {.norms = 1, .tied = true, .defaults = cohere_sizes});
   const auto pattern = static_cast<int>(
       c.size_or({"sliding_window_pattern", "_sliding_window_pattern"}, limits::layers, 4));
   c.harmless({"order_of_interleaved_layers", "use_gated_activation", "use_parallel_block"});

@@ -1,0 +1,56 @@
+#include "tokenroof/io/engine_io.hpp"
+
+#include "catch2/catch.hpp"
+#include "tokenroof/core/error.hpp"
+
+using namespace tokenroof;
+using namespace tokenroof::io;
+using Catch::Matchers::Contains;
+
+namespace {
+const char* profile = R"({"name": "vllm", "versions": ["0.15"],
+  "defaults": {"memory_fraction": 0.92, "max_sequences": 1024, "kv_policy": "uniform_pages"},
+  "constants": {
+    "step": {"value": "0.5 ms", "meaning": "host time per step", "source": "fit", "date": "2026-01-01", "rows": 900, "fit_error": 0.09},
+    "decode_efficiency": {"value": 0.9, "meaning": "m", "source": "s", "date": "2026-01-01"}},
+  "reserves": [{"since": "0.10", "runtime": "0.5 GiB", "graphs": "1 GiB", "activation_per_token": 8, "source": "logs"}]})";
+}  // namespace
+
+TEST_CASE("an engine profile is read, and written so that it reads the same") {
+  const EngineEntry first = read_engine(profile, "f.json");
+  for (const EngineEntry& entry : {first, read_engine(write_engine(first), "g.json")}) {
+    const Engine& engine = entry.engine;
+    CHECK(engine.name == "vllm");
+    CHECK(engine.memory_fraction == 0.92);
+    CHECK(engine.max_sequences == 1024);
+    CHECK(engine.kv_policy == KvPolicy::uniform_pages);
+    CHECK(engine.constants.step / millisecond == Approx(0.5));
+    CHECK(engine.constants.decode_efficiency == 0.9);
+    REQUIRE(engine.reserves.size() == 1);
+    CHECK(engine.reserves[0].runtime == 0.5 * gibibyte);
+    CHECK(entry.reserve_sources == std::vector<std::string>{"logs"});
+    REQUIRE(!entry.constants.empty());
+    CHECK(entry.constants[0].rows == 900);
+    CHECK(entry.constants[0].fit_error == 0.09);
+    if (&entry == &first) break;
+  }
+}
+
+TEST_CASE("profiles that are refused") {
+  const auto refusal = [](const std::string& constants) {
+    try {
+      read_engine(R"({"name": "x", "constants": {)" + constants + "}}", "f.json");
+      return std::string("accepted");
+    } catch (const SpecError& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string notes = R"(, "meaning": "m", "source": "s", "date": "2026-01-01"})";
+  CHECK_THAT(refusal(R"("step": {"value": "0.5 ms"})"),
+             Contains("/constants/step/meaning: is required") && Contains("/source: is required"));
+  CHECK_THAT(refusal(R"("step": {"value": "0.5 GB")" + notes), Contains("expected a time"));
+  CHECK_THAT(refusal(R"("step": {"value": 0.5)" + notes), Contains("expected a time"));
+  CHECK_THAT(refusal(R"("step": {"value": "-1 ms")" + notes), Contains("must be at least 0"));
+  CHECK_THAT(refusal(R"("decode_efficiency": {"value": 1.5)" + notes), Contains("above 0 to 1"));
+  CHECK_THAT(refusal(R"("stepp": {"value": 1)" + notes), Contains("did you mean \"step\""));
+}

@@ -1,0 +1,208 @@
+#include "tokenroof/physics/step.hpp"
+
+#include <numeric>
+
+#include "fixtures.hpp"
+#include "oracle.hpp"
+#include "properties.hpp"
+#include "tokenroof/physics/parameters.hpp"
+
+namespace tokenroof {
+namespace {
+
+using namespace test;
+using namespace test::models;
+
+Accelerator gpu(double peak_16bit, double bandwidth, double link) {
+  Accelerator device;
+  const auto set = [&](DataType type, double rate) {
+    device.dense_peak[static_cast<std::size_t>(type)] = rate * flop / second;
+  };
+  set(DataType::bf16, peak_16bit);
+  set(DataType::fp16, peak_16bit);
+  set(DataType::fp8, 2 * peak_16bit);
+  device.memory_bandwidth = bandwidth * byte / second;
+  device.scale_up = {.kind = "nvlink4",
+                     .bandwidth = link * byte / second,
+                     .latency = {},
+                     .domain_size = 8,
+                     .switched = true};
+  device.multiprocessors = 132;
+  return device;
+}
+Accelerator h100() { return gpu(989e12, 3.35e12, 450e9); }
+
+StepModel<double> reduce(const Model& model, const Accelerator& device, const Deployment& layout,
+                         const Precision& precision = uniform_precision(formats::bf16)) {
+  StepModel<double> step;
+  step.operators = step_operators(model, device, precision, layout);
+  step.machine = machine_of(device, layout);
+  step.engine.step = 0.5 * millisecond;
+  step.engine.per_layer = 5 * microsecond;
+  step.engine.per_sequence = 5 * microsecond;
+  return step;
+}
+
+struct Sums {
+  double flops = 0, weights = 0, cache = 0;
+};
+Sums sums(const StepModel<double>& model, const StepLoad<double>& load) {
+  Sums sum;
+  const StepLoad<double> rank = rank_load(model.operators, load);
+  for_each_operator(model.operators, [&](const auto& op) {
+    const auto c = cost(model.operators, op, rank);
+    sum.flops += c.flops;
+    sum.weights += c.weight_bytes;
+    sum.cache += c.cache_bytes;
+  });
+  return sum;
+}
+
+TEST_CASE("ideal: Llama-2-7B, fp16, batch 1, context 2048, A100-80 takes 7.007 ms") {
+  // (2 x 6,607,077,376 + 2048 x 524,288) B / 2.039e12 B/s
+  const auto model = reduce(llama_2_7b(), gpu(312e12, 2.039e12, 300e9), {});
+  const Seconds time = ideal_step(model, decode_load(1.0, 2048.0)).total();
+  CHECK(time / millisecond == Approx((2 * 6607077376.0 + 2048 * 524288.0) / 2.039e9));
+  CHECK(time / millisecond == Approx(7.007).epsilon(1e-4));
+}
+
+TEST_CASE("ideal: Mixtral, bf16, TP8, batch 32, context 2048, H100 takes 3.80 ms") {
+  const auto model = reduce(mixtral_8x7b(), h100(), {.tensor_parallel = 8});
+  CHECK(ideal_step(model, decode_load(32.0, 2048.0)).total() / millisecond ==
+        Approx(3.80).epsilon(2e-3));
+}
+
+TEST_CASE("operators add up to the model's own totals") {
+  const Model models[] = {llama_31_70b(), mixtral_8x7b(), deepseek_v3(), qwen3_30b()};
+  for (const Model& model : models) {
+    const auto step = reduce(model, h100(), {});
+    const auto count = parameter_count(model);
+    const Sums one = sums(step, decode_load(1.0, 0.0));
+    CHECK(one.flops == Approx(2.0 * static_cast<double>(count.matmul)).epsilon(1e-12));
+    CHECK(one.weights == Approx(2.0 * static_cast<double>(count.matmul)).epsilon(1e-12));
+    const Sums far = sums(step, decode_load(1.0, 4096.0));
+    const KvGeometry cache = kv_geometry(model, formats::bf16);
+    CHECK(far.cache == Approx(cache.bytes_at(4096 * token / request).base()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("expert weights read follow the distinct experts") {
+  const auto step = reduce(deepseek_v3(), h100(), {}, uniform_precision(formats::fp8));
+  CHECK(sums(step, decode_load(64.0, 0.0)).weights == Approx(oracle("s4.W.DS.B64")).epsilon(1e-12));
+}
+
+TEST_CASE("no batch takes no time in the physics") {
+  const auto step = reduce(llama_31_8b(), h100(), {});
+  CHECK(ideal_step(step, StepLoad<double>{}).total() == Seconds{});
+  CHECK(roofline_step(step, StepLoad<double>{}).total() == Seconds{});
+}
+
+TEST_CASE("tensor parallel cuts, but copies KV heads and latents") {
+  const auto one = sums(reduce(llama_31_70b(), h100(), {}), decode_load(8.0, 1000.0));
+  const auto eight =
+      sums(reduce(llama_31_70b(), h100(), {.tensor_parallel = 8}), decode_load(8.0, 1000.0));
+  const auto sixteen =
+      sums(reduce(llama_31_70b(), h100(), {.tensor_parallel = 16}), decode_load(8.0, 1000.0));
+  CHECK(eight.cache * 8 == Approx(one.cache));
+  CHECK(sixteen.cache == Approx(eight.cache));
+  const auto latent = sums(reduce(deepseek_v3(), h100(), {}), decode_load(8.0, 1000.0));
+  const auto copied =
+      sums(reduce(deepseek_v3(), h100(), {.tensor_parallel = 8}), decode_load(8.0, 1000.0));
+  CHECK(copied.cache == Approx(latent.cache));
+}
+
+TEST_CASE("pipeline stages do not divide latency") {
+  const auto flat = reduce(llama_31_70b(), h100(), {.tensor_parallel = 4});
+  const auto staged =
+      reduce(llama_31_70b(), h100(), {.tensor_parallel = 4, .pipeline_parallel = 2});
+  CHECK(ideal_step(staged, decode_load(1.0, 1000.0)).total() >=
+        0.999 * ideal_step(flat, decode_load(1.0, 1000.0)).total());
+}
+
+TEST_CASE("ideal <= roofline <= calibrated") {
+  const Model models[] = {llama_31_8b(), llama_31_70b(), mixtral_8x7b(), deepseek_v3(),
+                          qwen3_30b()};
+  CHECK(rc::check("for any load, layout and precision", [&] {
+    const Model& model = models[whole(0, 4)];
+    const Deployment layout{.tensor_parallel = 1 << whole(0, 4),
+                            .pipeline_parallel = whole(1, 3),
+                            .expert_parallel = 1};
+    const Precision precision = uniform_precision(whole(0, 1) ? formats::bf16 : formats::fp8);
+    auto step = reduce(
+        model, gpu(of_any_size(1e13, 5e15), of_any_size(2e11, 2e13), of_any_size(1e10, 2e12)),
+        layout, precision);
+    step.engine.communication_overlap = between(0, 0.9);
+    StepLoad<double> load =
+        decode_load(whole(0, 1) ? of_any_size(1, 2000) : 0.0, of_any_size(1, 200000));
+    load.query_tokens = whole(1, 5);
+    if (whole(0, 1)) {
+      load.prompts = whole(1, 20);
+      load.prompt_tokens = whole(1, 20000);
+      load.prefix_tokens = whole(0, 20000);
+    }
+    const double ideal = ideal_step(step, load).total().base();
+    const double roofline = roofline_step(step, load).total().base();
+    const double calibrated = calibrated_step(step, load).total().base();
+    RC_ASSERT(at_most(ideal, roofline));
+    RC_ASSERT(at_most(roofline, calibrated));
+  }));
+}
+
+TEST_CASE("more bandwidth, more peak and faster links never slow a step") {
+  CHECK(rc::check([] {
+    const double peak = of_any_size(1e14, 2e15), memory = of_any_size(1e12, 1e13),
+                 link = of_any_size(5e10, 1e12);
+    const Deployment layout{.tensor_parallel = 8};
+    const auto load = decode_load(of_any_size(1, 512), of_any_size(1, 100000));
+    const auto at = [&](double p, double m, double l, Fidelity fidelity) {
+      auto step = reduce(llama_31_70b(), gpu(peak, memory, link), layout);
+      for (auto& rate : step.machine.peak) rate *= p;
+      step.machine.memory_bandwidth *= m;
+      step.machine.link_bandwidth *= l;
+      return step_time(step, load, fidelity).total().base();
+    };
+    for (const Fidelity f : {Fidelity::ideal, Fidelity::roofline, Fidelity::calibrated}) {
+      const double base = at(1, 1, 1, f);
+      RC_ASSERT(at_most(at(2, 1, 1, f), base));
+      RC_ASSERT(at_most(at(1, 2, 1, f), base));
+      RC_ASSERT(at_most(at(1, 1, 2, f), base));
+    }
+  }));
+}
+
+TEST_CASE("steps grow with batch and context") {
+  CHECK(rc::check([] {
+    const auto step = reduce(deepseek_v3(), h100(), {.tensor_parallel = 8});
+    const double batch = of_any_size(1, 1000), context = of_any_size(1, 50000);
+    for (const Fidelity f : {Fidelity::ideal, Fidelity::roofline, Fidelity::calibrated}) {
+      const auto at = [&](double b, double c) {
+        return step_time(step, decode_load(b, c), f).total().base();
+      };
+      RC_ASSERT(at_most(at(batch, context), at(batch * 1.1, context)));
+      RC_ASSERT(at_most(at(batch, context), at(batch, context * 1.1)));
+    }
+  }));
+}
+
+TEST_CASE("dual numbers give the value and the slope of double") {
+  const auto plain = reduce(llama_31_70b(), h100(), {.tensor_parallel = 8});
+  StepModel<Dual<1>> dual{plain.operators, widen<Dual<1>>(plain.machine), plain.kernels,
+                          plain.engine};
+  const double bandwidth = plain.machine.memory_bandwidth;
+  dual.machine.memory_bandwidth = Dual<1>::variable(bandwidth, 0);
+  const auto load = decode_load(Dual<1>(64), Dual<1>(4096));
+  for (const Fidelity f : {Fidelity::ideal, Fidelity::roofline, Fidelity::calibrated}) {
+    const Dual<1> time = step_time(dual, load, f).total().base();
+    const auto at = [&](double factor) {
+      auto moved = plain;
+      moved.machine.memory_bandwidth = bandwidth * factor;
+      return step_time(moved, decode_load(64.0, 4096.0), f).total().base();
+    };
+    CHECK(time.value == Approx(at(1)).epsilon(1e-14));
+    const double slope = (at(1 + 1e-6) - at(1 - 1e-6)) / (2e-6 * bandwidth);
+    CHECK(time.gradient[0] == Approx(slope).epsilon(1e-6));
+  }
+}
+
+}  // namespace
+}  // namespace tokenroof
