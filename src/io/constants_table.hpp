@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -95,36 +96,45 @@ std::vector<ConstantNote> read_constants(ObjectReader constants,
   return notes;
 }
 
-/// The same object as JSON, values in `from`, notes by name.
+/// The value as a file spells it.
+[[nodiscard]] inline Json constant_json(double value) { return value; }
+[[nodiscard]] inline Json constant_json(Seconds value) {
+  return fmt::format("{} us", value / microsecond);
+}
+[[nodiscard]] inline Json constant_json(Bytes value) { return fmt::format("{} B", value / byte); }
+[[nodiscard]] inline Json constant_json(BytesPerSecond value) {
+  return fmt::format("{} B/s", value.base());
+}
+
+/// The same object as JSON, values from `from`, notes by name. A constant that has no note and is
+/// as Struct{} has it is left out.
 template <class Struct>
 [[nodiscard]] Json write_constants(std::span<const ConstantField<Struct>> fields, Struct from,
                                    const std::vector<ConstantNote>& notes) {
   Json object = Json::object();
+  Struct otherwise{};
   for (const ConstantField<Struct>& field : fields) {
-    Json constant = Json::object();
-    std::visit(
-        [&](auto member) {
-          using Member = decltype(member);
-          using Value = typename detail::MemberValue<Struct, Member>::type;
-          if constexpr (std::is_same_v<Value, Seconds>)
-            constant["value"] = fmt::format("{} us", (from.*member) / microsecond);
-          else if constexpr (std::is_same_v<Value, Bytes>)
-            constant["value"] = fmt::format("{} B", (from.*member) / byte);
-          else if constexpr (std::is_same_v<Value, BytesPerSecond>)
-            constant["value"] = fmt::format("{} B/s", (from.*member).base());
-          else if constexpr (std::is_member_object_pointer_v<Member>)
-            constant["value"] = from.*member;
-          else
-            constant["value"] = member(from);
-        },
-        field.member);
-    for (const ConstantNote& note : notes) {
-      if (note.name != field.name) continue;
-      constant["meaning"] = note.meaning;
-      constant["source"] = note.source;
-      constant["date"] = note.date;
-      if (note.rows) constant["rows"] = *note.rows;
-      if (note.fit_error) constant["fit_error"] = *note.fit_error;
+    const auto note = std::find_if(notes.begin(), notes.end(), [&](const ConstantNote& known) {
+      return known.name == field.name;
+    });
+    const auto value_in = [&](Struct& holder) {
+      return std::visit(
+          [&](auto member) {
+            if constexpr (std::is_member_object_pointer_v<decltype(member)>)
+              return constant_json(holder.*member);
+            else
+              return constant_json(member(holder));
+          },
+          field.member);
+    };
+    Json constant{{"value", value_in(from)}};
+    if (note == notes.end() && constant["value"] == value_in(otherwise)) continue;
+    if (note != notes.end()) {
+      constant["meaning"] = note->meaning;
+      constant["source"] = note->source;
+      constant["date"] = note->date;
+      if (note->rows) constant["rows"] = *note->rows;
+      if (note->fit_error) constant["fit_error"] = *note->fit_error;
     }
     object[std::string(field.name)] = std::move(constant);
   }

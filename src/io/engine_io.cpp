@@ -1,14 +1,9 @@
 #include "tokenroof/io/engine_io.hpp"
 
-#include <array>
-
 #include "engine_reader.hpp"
 
 namespace tokenroof::io {
 namespace {
-
-constexpr std::array<std::string_view, 4> policy_names = {"exact", "uniform_pages", "full_length",
-                                                          "windowed_cells"};
 
 // The one place that knows which name in a file is which constant.
 constexpr ConstantField<EngineConstants> fields[] = {
@@ -19,6 +14,7 @@ constexpr ConstantField<EngineConstants> fields[] = {
     {"per_pipeline_hop", &EngineConstants::per_pipeline_hop},
     {"prefill_efficiency", &EngineConstants::prefill_efficiency, Range::share()},
     {"decode_efficiency", &EngineConstants::decode_efficiency, Range::share()},
+    {"separate_quantization", &EngineConstants::separate_quantization, Range::fraction()},
     {"communication_overlap", &EngineConstants::communication_overlap,
      Range{.low = 0, .high = 1, .high_open = true}},
     {"first_token_base", &EngineConstants::first_token_base},
@@ -27,28 +23,7 @@ constexpr ConstantField<EngineConstants> fields[] = {
     {"spread_high", &EngineConstants::spread_high, Range::positive()},
 };
 
-void read_reserve(ObjectReader reader, EngineEntry& entry) {
-  EngineReserve reserve;
-  reserve.since = reader.text("since").value_or("");
-  const auto size = [&](std::string_view key) {
-    return reader.quantity<Bytes>(key, Sign::non_negative).value_or(Bytes{});
-  };
-  reserve.runtime = size("runtime");
-  reserve.collectives = size("collectives");
-  reserve.graphs = size("graphs");
-  reserve.activation_per_token =
-      reader.number("activation_per_token", Range::non_negative()).value_or(0);
-  reserve.activation_base = size("activation_base");
-  entry.reserve_sources.push_back(reader.required_text("source"));
-  reader.finish();
-  entry.engine.reserves.push_back(reserve);
-}
-
 }  // namespace
-
-std::string_view to_string(KvPolicy policy) {
-  return policy_names[static_cast<std::size_t>(policy)];
-}
 
 void read_engine_settings(ObjectReader& reader, Engine& engine) {
   const auto count = [&](std::string_view key, int otherwise) {
@@ -60,8 +35,7 @@ void read_engine_settings(ObjectReader& reader, Engine& engine) {
   engine.max_batched_tokens = count("max_batched_tokens", engine.max_batched_tokens);
   engine.block_tokens = count("block_tokens", engine.block_tokens);
   engine.chunked_prefill = reader.boolean("chunked_prefill").value_or(engine.chunked_prefill);
-  if (const auto policy = reader.choice("kv_policy", policy_names))
-    engine.kv_policy = static_cast<KvPolicy>(*policy);
+  engine.kv_policy = read_kv_policy(reader).value_or(engine.kv_policy);
 }
 
 std::vector<ConstantNote> read_engine_constants(ObjectReader reader, EngineConstants& constants,
@@ -83,7 +57,7 @@ EngineEntry read_engine(std::string_view json_text, const std::string& file) {
   }
   if (auto constants = reader.object("constants"))
     entry.constants = read_engine_constants(*constants, entry.engine.constants, {});
-  for (ObjectReader& reserve : reader.objects("reserves")) read_reserve(reserve, entry);
+  for (ObjectReader& reserve : reader.objects("reserves")) read_engine_reserve(reserve, entry);
   reader.finish();
   faults.throw_if_any();
   return entry;
@@ -102,18 +76,9 @@ std::string write_engine(const EngineEntry& entry) {
                       {"kv_policy", std::string(to_string(engine.kv_policy))}};
   json["constants"] = write_constants<EngineConstants>(fields, engine.constants, entry.constants);
   json["reserves"] = Json::array();
-  for (std::size_t i = 0; i < engine.reserves.size(); ++i) {
-    const EngineReserve& reserve = engine.reserves[i];
-    const auto size = [](Bytes bytes) { return fmt::format("{} B", bytes / byte); };
-    json["reserves"].push_back(
-        {{"since", reserve.since},
-         {"runtime", size(reserve.runtime)},
-         {"collectives", size(reserve.collectives)},
-         {"graphs", size(reserve.graphs)},
-         {"activation_per_token", reserve.activation_per_token},
-         {"activation_base", size(reserve.activation_base)},
-         {"source", i < entry.reserve_sources.size() ? entry.reserve_sources[i] : ""}});
-  }
+  for (std::size_t i = 0; i < engine.reserves.size(); ++i)
+    json["reserves"].push_back(write_engine_reserve(
+        engine.reserves[i], i < entry.reserve_sources.size() ? entry.reserve_sources[i] : ""));
   return json.dump(2) + "\n";
 }
 

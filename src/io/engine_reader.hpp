@@ -13,4 +13,11 @@ void read_engine_settings(ObjectReader& reader, Engine& engine);
 std::vector<ConstantNote> read_engine_constants(ObjectReader reader, EngineConstants& constants,
                                                 const ConstantRules& rules);
 
+/// The choice at "kv_policy".
+std::optional<KvPolicy> read_kv_policy(ObjectReader& reader);
+/// One entry of `reserves`, appended to the entry's.
+void read_engine_reserve(ObjectReader reader, EngineEntry& entry);
+/// The same entry as JSON; members at their defaults are left out.
+[[nodiscard]] Json write_engine_reserve(const EngineReserve& reserve, const std::string& source);
+
 }  // namespace tokenroof::io

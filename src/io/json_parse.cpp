@@ -26,10 +26,13 @@ std::string lower(std::string_view text) {
 }
 
 bool starts_a_non_number(std::string_view token) {
+  // The token as given may begin with the punctuation before it.
+  const std::size_t before = token.find_last_of("[{,: \t\r\n");
+  if (before != std::string_view::npos) token.remove_prefix(before + 1);
   const std::string word = lower(token);
   if (word.empty() || word == "-") return false;
   for (const std::string_view name : {"nan", "infinity", "-infinity", "-nan"})
-    if (name.starts_with(word)) return word != "n";
+    if (name.starts_with(word)) return word != "n" || token == "N";
   return false;
 }
 
@@ -78,7 +81,7 @@ class TreeBuilder {
     if (starts_a_non_number(token))
       return "NaN and infinity are not JSON; leave the key out or write null";
     std::string message = error.what();
-    if (message.find("expected end of input") != std::string::npos)
+    if (message.find("; expected end of input") != std::string::npos)
       return "text after the end of the JSON value";
     const std::size_t start = message.find("syntax error");
     return "not JSON: " + (start == std::string::npos ? message : message.substr(start));

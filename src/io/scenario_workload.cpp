@@ -41,10 +41,26 @@ LengthLaw read_empirical(ObjectReader& reader) {
   return law;
 }
 
+LengthLaw read_trace(ObjectReader& reader, const ScenarioContext& context) {
+  const std::string name = reader.text("trace").value_or("");
+  if (name.empty()) return {};
+  const auto path = find_path(name, context.folder);
+  if (!path) {
+    reader.fault("trace", fmt::format("no such file: \"{}\"", name));
+    return {};
+  }
+  try {
+    return read_trace_lengths(*path);
+  } catch (const SpecError& error) {
+    reader.faults().add(error);
+    return {};
+  }
+}
+
 LengthLaw read_lengths(ObjectReader& workload, const ScenarioContext& context) {
   constexpr std::string_view expected =
-      "expected \"fixed\", \"geometric\", {\"uniform\": [0.8, 1.0]}, {\"lognormal\": 0.5} or "
-      "{\"empirical\": {\"input\": [...], \"output\": [...]}}";
+      "expected \"fixed\", \"geometric\", {\"uniform\": [0.8, 1.0]}, {\"lognormal\": 0.5}, "
+      "{\"trace\": \"file.csv\"} or {\"empirical\": {\"input\": [...], \"output\": [...]}}";
   LengthLaw law;
   const Json* value = workload.raw("lengths");
   if (value == nullptr) {
@@ -62,8 +78,7 @@ LengthLaw read_lengths(ObjectReader& workload, const ScenarioContext& context) {
   }
   ObjectReader reader = *workload.object("lengths");
   if (reader.has("trace")) {
-    reader.ignore("trace");
-    reader.fault("trace", "traces are not read yet; give the lengths as {\"empirical\": ...}");
+    law = read_trace(reader, context);
   } else if (reader.has("empirical")) {
     law = read_empirical(reader);
   } else {

@@ -1,6 +1,7 @@
 #include "tokenroof/io/scenario_io.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include "catch2/catch.hpp"
 #include "tokenroof/core/error.hpp"
@@ -148,6 +149,23 @@ TEST_CASE("length laws") {
   CHECK_THAT(refused("{\"lognromal\": 1}"), Contains("did you mean \"lognormal\""));
   CHECK_THAT(refused("{\"lognormal\": 0}"), Contains("greater than 0"));
   CHECK_THAT(refused(R"({"empirical": {"input": [1], "output": []}})"), Contains("same number"));
+}
+
+TEST_CASE("lengths from a trace") {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "tokenroof_trace_test.csv").string();
+  std::ofstream(path) << "TIMESTAMP,ContextTokens,GeneratedTokens\n1,100,10\n2,300,30\n3,0,5\n";
+  const auto traced = [&](const std::string& name) {
+    return with(R"("workload": {"concurrency": 4, "lengths": {"trace": ")" + name + "\"}}");
+  };
+  const Workload workload = read(traced(path)).scenario.workload;
+  CHECK(workload.lengths.kind == LengthLaw::Kind::empirical);
+  CHECK(workload.input == 200 * token / request);
+  CHECK(workload.output == 20 * token / request);
+  CHECK_THAT(refusal(traced("none.csv")), Contains("/workload/lengths/trace: no such file"));
+  std::ofstream(path) << "a,b\n1,2\n";
+  CHECK_THAT(refusal(traced(path)), Contains("no column \"input_tokens\""));
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("bad scenarios are refused with every fault at once") {

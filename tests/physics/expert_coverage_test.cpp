@@ -9,7 +9,7 @@ using namespace tokenroof::test;
 TEST_CASE("uniform routing is reproduced to rounding", "[expert_coverage]") {
   const ExpertCoverage coverage(inclusion_probabilities(zipf_popularity(256, 0), 8));
   CHECK(coverage.experts() == 256);
-  for (const double batch : {0.0, 1.0, 1.3, 7.0, 64.0, 300.5, 1e5})
+  for (const double batch : {0.0, 0.2, 1.0, 1.3, 7.0, 64.0, 300.5, 1e5})
     CHECK(coverage.distinct(batch * token) ==
           Approx(distinct_experts(256, 8, batch * token)).epsilon(1e-11));
 }
@@ -27,14 +27,14 @@ TEST_CASE("coverage at its edges", "[expert_coverage]") {
 }
 
 TEST_CASE("the table against the sum over experts", "[expert_coverage]") {
-  property("within 1e-4 of the experts, growing, differentiable", [] {
+  property("within 5e-5 of the experts, growing, differentiable", [] {
     const int experts = whole(4, 256);
-    const int k = whole(1, std::max(1, experts / 4));
-    const auto inclusion = inclusion_probabilities(zipf_popularity(experts, between(0, 1.5)), k);
+    const int k = whole(1, experts - 1);
+    const auto inclusion = inclusion_probabilities(zipf_popularity(experts, between(0, 2)), k);
     const ExpertCoverage coverage(inclusion);
     const double b = of_any_size(1, 1e5);
     const double exact = distinct_experts(inclusion, b * token);
-    RC_ASSERT(std::fabs(coverage.distinct(b * token) - exact) < 1e-4 * experts);
+    RC_ASSERT(std::fabs(coverage.distinct(b * token) - exact) < 5e-5 * experts);
     RC_ASSERT(at_most(coverage.distinct(b * token), coverage.distinct(1.01 * b * token)));
     const double inside = std::exp(0.34657359027997264 * (whole(0, 20) + between(0.1, 0.9)));
     RC_ASSERT(differentiates(

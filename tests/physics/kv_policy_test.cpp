@@ -64,7 +64,7 @@ TEST_CASE("hybrid models: Gemma-2-27b as vLLM 0.19 logged it", "[kv_policy]") {
   // 23 windowed and 23 full layers: two groups, 20.59 GiB are 58,672 tokens and 7.16 x 8,192.
   const KvReservation cache = reserved(models::gemma_2_27b(), vllm("0.19"), formats::bf16);
   const Bytes pool = 20.59 * gibibyte;
-  CHECK(cache.tokens(pool, tokens_each(8192)).base() == Approx(58672).epsilon(2e-4));
+  CHECK(cache.tokens(pool, tokens_each(8192)).base() == Approx(58672).epsilon(3e-4));
   CHECK(printed(cache.concurrency(pool, tokens_each(8192))) == Approx(7.16).margin(0.011));
 }
 

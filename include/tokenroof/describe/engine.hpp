@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tokenroof/core/units.hpp"
+#include "tokenroof/describe/engine_constants.hpp"
 
 namespace tokenroof {
 
@@ -16,23 +17,6 @@ enum class KvPolicy {
   uniform_pages,   ///< vLLM: layer groups share one page size; windows are freed by page
   full_length,     ///< windowed layers keep every token
   windowed_cells,  ///< llama.cpp: windowed layers keep window + micro-batch cells, padded
-};
-
-/// Fixed times of the engine's own making, beside those of kernels. All >= 0.
-struct EngineConstants {
-  Seconds step;                      ///< host and launch time per step
-  Seconds per_sequence;              ///< scheduling and sampling per running sequence and step
-  Seconds per_layer;                 ///< small kernels (norms, rotary, residual) per layer and step
-  Seconds per_prefill_request;       ///< admission, tokenisation, first response per request
-  Seconds per_pipeline_hop;          ///< hand-over between pipeline stages, host side
-  double prefill_efficiency = 1;     ///< of the kernels' own speed during prefill, (0, 1]
-  double decode_efficiency = 1;      ///< of the kernels' own speed during decode, (0, 1]
-  double separate_quantization = 1;  ///< share of activation quantisation that is not fused, [0, 1]
-  double communication_overlap = 0;  ///< share of collective time hidden behind compute, [0, 1)
-  double first_token_base = 0.5;     ///< closed loop: prefills before a first token, constant part
-  double first_token_per_running = 0;  ///< closed loop: the part that grows with running requests
-  double spread_low = 1;               ///< 10th percentile of measured over predicted time
-  double spread_high = 1;              ///< 90th percentile
 };
 
 /// Memory habits of one engine from one version on: what it sets aside beside weights and cache, of
@@ -53,7 +37,7 @@ struct EngineReserve {
   int expert_hidden_multiple = 1;
   int expert_width_multiple = 1;
   bool fraction_of_free = false;  ///< memory_fraction is of what weights and reserves leave free
-  std::optional<KvPolicy> kv_policy;  ///< other than the engine's usual one
+  std::optional<KvPolicy> kv_policy{};  ///< other than the engine's usual one
   bool latent_per_head = false;  ///< latent attention cached as padded keys and values per head
   int state_blocks = 1;          ///< pages that a sequence's recurrent state takes
   /// "KV cache size: N tokens" means concurrency x maximum length, not blocks / groups x block.

@@ -36,6 +36,8 @@ struct Format {
   DataType multiply = DataType::bf16;  ///< the type it is multiplied in, where the device can
   /// Activations must be quantised by a kernel of their own before the multiply.
   bool quantizes_activations = false;
+  /// Activation scales are found at run time, by a kernel of their own unless an engine fuses it.
+  bool dynamic_scales = false;
   [[nodiscard]] friend constexpr bool operator==(const Format& a, const Format& b) {
     return a.name == b.name;
   }
@@ -46,11 +48,11 @@ inline constexpr Format fp32{"fp32", 4, DataType::tf32};
 inline constexpr Format bf16{"bf16", 2, DataType::bf16};
 inline constexpr Format fp16{"fp16", 2, DataType::fp16};
 inline constexpr Format fp8{"fp8", 1, DataType::fp8, true};
-inline constexpr Format fp8_block{"fp8_block", 1 + 4.0 / (128 * 128), DataType::fp8, true};
-inline constexpr Format mxfp8{"mxfp8", 1 + 1.0 / 32, DataType::fp8, true};
+inline constexpr Format fp8_block{"fp8_block", 1 + 4.0 / (128 * 128), DataType::fp8, true, true};
+inline constexpr Format mxfp8{"mxfp8", 1 + 1.0 / 32, DataType::fp8, true, true};
 inline constexpr Format int8{"int8", 1, DataType::int8, true};
 inline constexpr Format int8_weight_only{"w8a16", 1 + 2.0 / 128, DataType::bf16};
-inline constexpr Format nvfp4{"nvfp4", 0.5 + 1.0 / 16, DataType::fp4, true};
+inline constexpr Format nvfp4{"nvfp4", 0.5 + 1.0 / 16, DataType::fp4, true, true};
 inline constexpr Format mxfp4{"mxfp4", 0.5 + 1.0 / 32, DataType::bf16};
 inline constexpr Format int4{"int4", 0.5 + 2.0 / 128, DataType::bf16};
 inline constexpr Format int4_g32{"int4_g32", 0.5 + 2.0 / 32, DataType::bf16};

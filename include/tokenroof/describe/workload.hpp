@@ -13,8 +13,8 @@ namespace tokenroof {
 struct LengthLaw {
   enum class Kind { fixed, uniform, lognormal, geometric, empirical };
   Kind kind = Kind::fixed;
-  double low = 1, high = 1;                           ///< uniform: factors of the stated length
-  double cv = 0;                                      ///< lognormal: standard deviation over mean
+  double low = 1, high = 1;  ///< uniform: factors of the stated length
+  double cv = 0;             ///< lognormal: standard deviation over mean
   std::vector<double> input_samples{}, output_samples{};  ///< empirical: tokens, pairwise
 
   /// Mean length over the stated length.

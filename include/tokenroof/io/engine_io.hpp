@@ -7,8 +7,9 @@
 //   constants             NAME: {"value": "0.5 ms" or a number, "meaning", "source", "date",
 //   "rows",
 //                         "fit_error"}; the names are the members of EngineConstants, at most 16
-//   reserves              [{"since": "0.15", "runtime": "0.5 GiB", "collectives", "graphs",
-//                         "activation_per_token": 8, "activation_base", "source"}]
+//   reserves              [{"since": "0.15", "runtime": "0.5 GiB", "logit_bytes": 8, ...,
+//   "source"}]
+//                         the members of EngineReserve, oldest version first
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,8 @@ struct EngineEntry {
 [[nodiscard]] EngineEntry read_engine(std::string_view json_text, const std::string& file);
 
 /// The profile as JSON text, such that read_engine gives the same entry back. Notes are taken from
-/// `entry.constants` by name; a constant without a note is written without one and will be refused
-/// until somebody adds it.
+/// `entry.constants` by name. A constant without a note is written when it is not at its default,
+/// and the file is then refused until somebody says where the number is from.
 [[nodiscard]] std::string write_engine(const EngineEntry& entry);
 
 /// Machine-readable spelling of a cache policy.

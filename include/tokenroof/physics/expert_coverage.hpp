@@ -3,9 +3,10 @@
 //
 // The table holds ln(-ln(1 - D/E)) over ln(tokens), where uniform routing is a straight line and
 // skewed routing a gentle bend, and interpolates with a cubic. Uniform routing is reproduced to
-// rounding, Zipf skew up to exponent 1.5 to about 1e-6 of the experts (tested).
+// rounding, Zipf skew up to exponent 2 to 5e-5 of the experts (tested).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -25,28 +26,29 @@ class ExpertCoverage {
   explicit ExpertCoverage(std::span<const double> inclusion)
       : experts_(static_cast<double>(inclusion.size())) {
     for (std::size_t i = 0; i < points; ++i)
-      log_hazard_[i] = log_hazard(inclusion, std::exp(step * static_cast<double>(i)));
+      log_hazard_[i] = log_hazard(inclusion, first * std::exp(step * static_cast<double>(i)));
   }
 
   /// Experts of the layer.
   [[nodiscard]] double experts() const { return experts_; }
 
-  /// Expected distinct experts; `tokens` >= 0. Between 0 and 1 token the curve starts at the origin
+  /// Expected distinct experts; `tokens` >= 0. Below half a token the curve starts at the origin
   /// along the first hazard; beyond the table (2^24 tokens) every expert that can be picked is.
   template <Scalar S>
   [[nodiscard]] S distinct(const With<Tokens, S>& tokens) const {
     if (experts_ == 0 || tokens <= With<Tokens, S>{}) return S(0);
     if (std::isinf(log_hazard_[0])) return S(log_hazard_[0] > 0 ? experts_ : 0);
-    const S x = log(tokens.base()) / step;
+    const S x = log(tokens.base() / first) / step;
     const double position = value_of(x);
-    if (position <= 0) return covered(tokens.base() * std::exp(log_hazard_[0]));
+    if (position <= 0) return covered(tokens.base() / first * std::exp(log_hazard_[0]));
     if (position >= points - 1) return covered(S(std::exp(log_hazard_[points - 1])));
     const auto i = static_cast<std::size_t>(position);
     return covered(exp(cubic(i, x - static_cast<double>(i))));
   }
 
  private:
-  static constexpr std::size_t points = 49;
+  static constexpr std::size_t points = 51;
+  static constexpr double first = 0.5;                 // tokens: one token is not at the edge
   static constexpr double step = 0.34657359027997264;  // ln(2) / 2: up to 2^24 tokens
 
   /// ln(-ln(share of experts that nobody picked)).

@@ -30,6 +30,10 @@ struct KernelConstants {
   double experts_each_s = 0.18e-6;           ///< per distinct expert
   double experts_unpack_spread_s = 30.8e-6;  ///< extra for unpacked 4-bit experts spread over ranks
 
+  // Recurrent mixers.
+  double recurrent_stream = 0.60;   ///< share of bandwidth
+  double recurrent_compute = 0.20;  ///< share of the dense 16-bit peak
+
   // Links.
   double exchange_s = 5.1e-6;   ///< one synchronised exchange
   double ring_step_s = 0.8e-6;  ///< one further step of a ring

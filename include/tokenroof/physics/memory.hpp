@@ -83,10 +83,10 @@ struct MemoryPlan {
 
 /// How to plan, beyond the description of the deployment.
 struct MemoryOptions {
-  std::optional<Bytes> weights;  ///< of a rank, stated (from a log) instead of computed
-  std::optional<Bytes> kv_pool;  ///< of a rank, stated
-  bool nominal_memory = false;   ///< plan with the memory as sold
-  int draft_tokens = 0;          ///< speculation
+  std::optional<Bytes> weights{};  ///< of a rank, stated (from a log) instead of computed
+  std::optional<Bytes> kv_pool{};  ///< of a rank, stated
+  bool nominal_memory = false;     ///< plan with the memory as sold
+  int draft_tokens = 0;            ///< speculation
 };
 
 namespace detail {

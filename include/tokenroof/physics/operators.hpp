@@ -101,10 +101,13 @@ struct Matmul {
   double n = 0;
   double k = 0;
   double bytes_per_weight = 2;
-  double input_bytes = 2;  ///< per element of the rows that are multiplied
-  bool quantizes_activations = false;
-  bool weight_only = false;  ///< weights are unpacked to 16 bits before the multiply
-  bool logit_rows = false;   ///< runs on logit rows instead of all tokens
+  double input_bytes = 2;       ///< per element of the rows that are multiplied
+  bool dynamic_scales = false;  ///< activations are quantised by a kernel of their own
+  bool weight_only = false;     ///< weights are unpacked to 16 bits before the multiply
+  bool beside = false;          ///< runs beside another operator: no fixed time of its own
+  bool logit_rows = false;      ///< runs on logit rows instead of all tokens
+
+  [[nodiscard]] bool unpacked() const { return weight_only && bytes_per_weight < 0.75; }
 };
 
 /// The attention core of one rank: scores and their sum over values.
@@ -148,7 +151,6 @@ struct Experts {
   double matrices = 3;
   double bytes_per_weight = 2;
   double input_bytes = 2;  ///< per element of the rows that are multiplied
-  bool quantizes_activations = false;
   bool weight_only = false;
   double expert_parallel = 1;
   bool skewed = false;
@@ -160,6 +162,7 @@ struct Experts {
     const auto rows = With<Tokens, S>::from_base(tokens);
     return skewed ? coverage.distinct<S>(rows) : distinct_experts<S>(experts, top_k, rows);
   }
+  [[nodiscard]] bool unpacked() const { return weight_only && bytes_per_weight < 0.75; }
   [[nodiscard]] double weights_per_expert() const { return matrices * input * width; }
 };
 
@@ -185,7 +188,11 @@ struct StepOperators {
   double activation_bytes = 2;  ///< per element
   double hidden = 0;
   double attention_ranks = 1;  ///< attention data parallel: rows are split over these
-  double stages = 1;           ///< pipeline stages: rows are split into as many micro-batches
+  double mixture_layers = 0;
+  double latent_layers = 0;
+  double recurrent_layers = 0;
+  double weight_only_layers = 0;  ///< layers with weights narrower than their multiply
+  double stages = 1;              ///< pipeline stages: rows are split into as many micro-batches
 };
 
 /// Tokens of a context of `context` that a decode query of this core looks at.

@@ -57,6 +57,14 @@ struct StepTime {
     latency += other.latency;
     return *this;
   }
+  StepTime& operator*=(double factor) {
+    compute *= factor;
+    weights *= factor;
+    cache *= factor;
+    network *= factor;
+    latency *= factor;
+    return *this;
+  }
 };
 
 /// One line of a breakdown.
@@ -101,12 +109,32 @@ template <Scalar S, class Op>
   }
 }
 
-/// The engine's own time: host, small kernels of every layer, sampling.
+/// The engine's own time on the host.
 template <Scalar S>
 [[nodiscard]] S host_seconds(const StepModel<S>& model, const StepLoad<S>& load) {
-  const EngineConstants& engine = model.engine;
-  return S(engine.step.base() + engine.per_layer.base() * model.operators.layers) +
-         (load.sequences + load.prompts) * engine.per_sequence.base();
+  const EngineConstants& e = model.engine;
+  S time = S(e.step.base() + e.per_pipeline_hop.base() * (model.operators.stages - 1)) +
+           (load.sequences + load.prompts) * e.per_sequence.base();
+  if (value_of(load.prompts) > 0) time += e.per_prompt_step.base();
+  return time;
+}
+
+/// Small kernels: their launches, and their passes over the rows in memory.
+template <Scalar S>
+void add_small_kernels(StepTime<S>& step, const StepModel<S>& model, const StepLoad<S>& rank) {
+  const EngineConstants& e = model.engine;
+  const StepOperators& all = model.operators;
+  double launches = e.per_layer.base() * all.layers +
+                    e.per_mixture_layer.base() * all.mixture_layers +
+                    e.per_latent_layer.base() * all.latent_layers +
+                    e.per_recurrent_layer.base() * all.recurrent_layers +
+                    e.per_weight_only_layer.base() * all.weight_only_layers;
+  launches *= model.machine.latency_factor;
+  if (value_of(rank.prompts) > 0) launches += e.per_prompt_layer.base() * all.layers;
+  step.latency += launches;
+  step.weights += rank.tokens() *
+                  (e.layer_passes * all.layers * all.hidden * all.activation_bytes) /
+                  (model.machine.memory_bandwidth * model.kernels.weight_stream);
 }
 
 }  // namespace detail
@@ -160,19 +188,27 @@ template <Scalar S>
 [[nodiscard]] StepTime<S> calibrated_step(const StepModel<S>& model, const StepLoad<S>& load) {
   const StepLoad<S> rank = rank_load(model.operators, load);
   StepTime<S> step;
+  if (value_of(rank.tokens()) <= 0) return step;
+  const bool prompts = value_of(rank.prompts) > 0;
+  const KernelContext<S> context{model.kernels, model.engine, model.machine,
+                                 prompts ? model.engine.prompt_efficiency : 1.0};
   for_each_operator(model.operators, [&](const auto& op) {
     const OperatorCost<S> c = cost(model.operators, op, rank);
     if constexpr (requires { op.bytes_per_row; }) {
       const MessageTime<S> t = message_time(model.kernels, model.machine, op, rank);
       const double shown = 1 - model.engine.communication_overlap;
+      const double own = op.kind == OperatorKind::all_reduce && op.ranks > 1
+                             ? model.engine.per_all_reduce.base() * op.layers
+                             : 0;
       step.network += t.transfer * shown;
-      step.latency += t.latency * shown;
+      step.latency += (t.latency + own) * shown;
     } else {
-      const KernelTime<S> t = kernel_time(model.kernels, model.machine, model.operators, op, rank,
-                                          model.engine.separate_quantization);
+      const KernelTime<S> t = kernel_time(context, model.operators, op, rank);
       detail::attribute(step, c, t.busy, t.compute, t.memory, t.fixed);
     }
   });
+  detail::add_small_kernels(step, model, rank);
+  if (model.operators.mixture_layers > 0) step *= model.engine.mixture_slowdown;
   step.latency += detail::host_seconds(model, load);
   return step;
 }

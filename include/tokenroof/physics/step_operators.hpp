@@ -38,6 +38,7 @@ class OperatorBuilder {
       add_attention(group.attention);
       add_feed_forward(group.feed_forward);
     }
+    count_layers();
     if (model_.has_head) add_head();
     add_stage_transfers();
     return std::move(all_);
@@ -76,7 +77,8 @@ class OperatorBuilder {
     op.bytes_per_weight = format.bytes_per_element;
     op.input_bytes = input_bytes(format, op.multiply);
     op.weight_only = is_weight_only(format, op.multiply);
-    op.quantizes_activations = format.quantizes_activations && !op.weight_only;
+    op.dynamic_scales = format.dynamic_scales && !op.weight_only;
+    op.beside = part == Part::shared_experts;
     op.logit_rows = logit_rows;
     all_.matmuls.push_back(op);
   }
@@ -256,7 +258,6 @@ class OperatorBuilder {
     op.bytes_per_weight = format.bytes_per_element;
     op.input_bytes = input_bytes(format, op.multiply);
     op.weight_only = is_weight_only(format, op.multiply);
-    op.quantizes_activations = format.quantizes_activations && !op.weight_only;
     op.expert_parallel = deployment_.expert_parallel;
     all_.experts.push_back(op);
     if (deployment_.attention_data_parallel == 1) return reduce_rows(ranks);
@@ -278,6 +279,19 @@ class OperatorBuilder {
       all_.messages.push_back({OperatorKind::gather_logits, 1, t(),
                                static_cast<double>(model_.vocabulary) * all_.activation_bytes,
                                true});
+  }
+
+  /// Layers by what their small kernels are.
+  void count_layers() {
+    for (const LayerGroup& group : model_.groups) {
+      const bool mixture = group.feed_forward.kind == FeedForwardKind::mixture;
+      if (mixture) all_.mixture_layers += group.count;
+      if (group.attention.kind == AttentionKind::latent) all_.latent_layers += group.count;
+      if (group.attention.input_weights > 0) all_.recurrent_layers += group.count;
+      const Format& narrow =
+          precision_.of(mixture ? Part::routed_experts : Part::dense_feed_forward);
+      if (is_weight_only(narrow, multiply(narrow))) all_.weight_only_layers += group.count;
+    }
   }
 
   /// Hops between pipeline stages: inside a node where it has room for more than one stage.

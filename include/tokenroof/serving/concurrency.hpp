@@ -82,16 +82,16 @@ template <Scalar S>
 
 /// Largest number K of independent sequences whose memory overflows `capacity` with probability
 /// `overflow` at most: K m + z sqrt(K) s = C, so sqrt(K) = (-z s + sqrt(z^2 s^2 + 4 m C)) / (2 m).
-/// `mean` > 0 and `deviation` >= 0 are of the live memory of one running sequence (any unit, that of
-/// `capacity` too: bytes or tokens); 0 < overflow < 1 is the share of time in which something would
-/// be preempted. Not rounded; 0 when there is no capacity. theory.md 3.
+/// `mean` > 0 and `deviation` >= 0 are of the live memory of one running sequence (any unit, that
+/// of `capacity` too: bytes or tokens); 0 < overflow < 1 is the share of time in which something
+/// would be preempted. Not rounded; 0 when there is no capacity. theory.md 3.
 template <class Dim>
 [[nodiscard]] inline Requests safe_concurrency(Quantity<Dim> mean, Quantity<Dim> deviation,
                                                Quantity<Dim> capacity, double overflow) {
   if (!(capacity.base() > 0) || !(mean.base() > 0)) return 0 * request;
   const double zs = normal_quantile(1 - overflow) * deviation.base();
-  const double root = (std::sqrt(zs * zs + 4 * mean.base() * capacity.base()) - zs) /
-                      (2 * mean.base());
+  const double root =
+      (std::sqrt(zs * zs + 4 * mean.base() * capacity.base()) - zs) / (2 * mean.base());
   return root * root * request;
 }
 

@@ -23,12 +23,12 @@ namespace tokenroof {
 
 /// Requests as one engine replica sees them. Times are of the engine, calibrated or not.
 struct EngineTraffic {
-  RequestsPerSecond arrivals;      ///< of this replica, >= 0
-  double arrival_squared_cv = 1;   ///< of inter-arrival times; 1 Poisson
+  RequestsPerSecond arrivals;                                ///< of this replica, >= 0
+  double arrival_squared_cv = 1;                             ///< of inter-arrival times; 1 Poisson
   TokensPerRequest output = TokensPerRequest::from_base(1);  ///< mean O >= 1
-  double output_squared_cv = 0;    ///< 0 fixed, 1 - 1/O geometric
-  Seconds prefill;                 ///< mean t_p >= 0 of the prompt alone, prefix hits taken off
-  double prefill_squared_cv = 0;   ///< of that time over requests
+  double output_squared_cv = 0;                              ///< 0 fixed, 1 - 1/O geometric
+  Seconds prefill;                ///< mean t_p >= 0 of the prompt alone, prefix hits taken off
+  double prefill_squared_cv = 0;  ///< of that time over requests
 };
 
 /// Decode step times T(1), ..., T(K) in the mean live context; K = size is the admission limit.
@@ -82,20 +82,20 @@ using StepTimes = std::span<const Seconds>;
 /// only `load` and `limit` are set.
 struct EngineQueue {
   bool stable = false;
-  double load = 0;             ///< lambda / mu(K)
-  RequestsPerSecond limit;     ///< mu(K)
-  StationaryLaw law;           ///< of the number present; `value` is the step time in s
-  double variability = 1;      ///< zeta, burstiness included
-  Requests running;            ///< mean running
+  double load = 0;          ///< lambda / mu(K)
+  RequestsPerSecond limit;  ///< mu(K)
+  StationaryLaw law;        ///< of the number present; `value` is the step time in s
+  double variability = 1;   ///< zeta, burstiness included
+  Requests running;         ///< mean running
   double waiting_probability = 0;
-  Seconds admission;           ///< W_adm: mean wait for a place
-  double drain = 0;            ///< theta in 1/s: P(W_adm > t) = P_w e^{-theta t}
-  Seconds residual;            ///< R: mean rest of the step that an unblocked arrival meets
-  Seconds prefill_queue;       ///< W_pf: mean wait behind other prompts
-  Seconds prefill;             ///< t_p
-  Seconds step;                ///< mean step time while busy
-  Seconds ttft;                ///< mean
-  SecondsPerToken tpot;        ///< mean over tokens: running / (lambda (O - 1))
+  Seconds admission;      ///< W_adm: mean wait for a place
+  double drain = 0;       ///< theta in 1/s: P(W_adm > t) = P_w e^{-theta t}
+  Seconds residual;       ///< R: mean rest of the step that an unblocked arrival meets
+  Seconds prefill_queue;  ///< W_pf: mean wait behind other prompts
+  Seconds prefill;        ///< t_p
+  Seconds step;           ///< mean step time while busy
+  Seconds ttft;           ///< mean
+  SecondsPerToken tpot;   ///< mean over tokens: running / (lambda (O - 1))
 };
 
 /// The engine at rest with its traffic, prompts run alone and first. `steps` not empty. lambda = 0
@@ -128,8 +128,8 @@ struct EngineQueue {
   q.drain = (q.limit.base() - lambda) / q.variability;
   q.step = q.law.value * second;
   q.residual = (1 - q.law.empty) * 0.5 * q.step;
-  q.prefill_queue = 0.5 * lambda * tp * tp * (1 + traffic.prefill_squared_cv) /
-                    (1 - lambda * tp) * second;
+  q.prefill_queue =
+      0.5 * lambda * tp * tp * (1 + traffic.prefill_squared_cv) / (1 - lambda * tp) * second;
   q.ttft = q.admission + (1 - q.law.full) * q.residual + q.prefill_queue + q.prefill;
   q.tpot = SecondsPerToken::from_base(decodes > 0 ? q.law.running / (lambda * decodes) : 0);
   return q;
@@ -145,8 +145,7 @@ struct EngineQueue {
   const double busy = residual_wait_tail(q.step, prompt_load, mean, past);
   const double idle = residual_wait_tail(Seconds{}, prompt_load, mean, past);
   const double free = (1 - q.law.empty) * busy + q.law.empty * idle;
-  const double blocked =
-      std::min(1.0, std::exp(-q.drain * (past - q.prefill_queue).base()));
+  const double blocked = std::min(1.0, std::exp(-q.drain * (past - q.prefill_queue).base()));
   return (1 - q.law.full) * free + q.law.full * blocked;
 }
 
@@ -182,12 +181,12 @@ struct ChunkedPrefill {
 
 /// TTFT under chunked prefill, by theory.md 10.5.
 struct ChunkedQueue {
-  bool stable = false;     ///< both conditions: lambda < mu(K) and lambda s < 1
-  Seconds step;            ///< decode part of a step at the mean batch
-  Seconds service;         ///< s = (P / C) (T + C tau)
-  Seconds prefill_queue;   ///< lambda s^2 / (2 (1 - lambda s))
-  Seconds ttft;            ///< T / 2 + queue + s + admission
-  Seconds longest_gap;     ///< T + C tau: the worst inter-token gap
+  bool stable = false;              ///< both conditions: lambda < mu(K) and lambda s < 1
+  Seconds step;                     ///< decode part of a step at the mean batch
+  Seconds service;                  ///< s = (P / C) (T + C tau)
+  Seconds prefill_queue;            ///< lambda s^2 / (2 (1 - lambda s))
+  Seconds ttft;                     ///< T / 2 + queue + s + admission
+  Seconds longest_gap;              ///< T + C tau: the worst inter-token gap
   RequestsPerSecond prefill_limit;  ///< 1 / s: the second stability limit
 };
 
@@ -208,9 +207,8 @@ struct ChunkedQueue {
   c.service = chunks.prompt.base() / chunks.budget.base() * full;
   const double lambda = traffic.arrivals.base();
   const double busy = lambda * c.service.base();
-  c.prefill_limit = c.service.base() > 0
-                        ? 1 / c.service.base() * request / second
-                        : std::numeric_limits<double>::max() * request / second;
+  c.prefill_limit = c.service.base() > 0 ? 1 / c.service.base() * request / second
+                                         : std::numeric_limits<double>::max() * request / second;
   c.stable = busy < 1;
   if (!c.stable) return c;
   c.prefill_queue = 0.5 * busy / (1 - busy) * c.service;

@@ -37,9 +37,9 @@ namespace tokenroof {
 
 /// A queue of `servers` equal servers, first come first served, Poisson arrivals.
 struct ServerQueue {
-  RequestsPerSecond arrivals;   ///< > 0
-  Seconds service;              ///< mean service time of a request, > 0
-  int servers = 1;              ///< >= 1
+  RequestsPerSecond arrivals;     ///< > 0
+  Seconds service;                ///< mean service time of a request, > 0
+  int servers = 1;                ///< >= 1
   double service_squared_cv = 1;  ///< 0 fixed, 1 exponential
 
   /// A = lambda s, in erlangs.
@@ -56,8 +56,8 @@ struct ServerQueue {
 /// M/M/c mean wait before service: C / (c mu - lambda). Nothing when unstable.
 [[nodiscard]] constexpr std::optional<Seconds> mmc_wait(const ServerQueue& q) {
   if (!q.stable()) return std::nullopt;
-  return erlang_c(q.servers, q.offered()) /
-         (q.servers / q.service.base() - q.arrivals.base()) * second;
+  return erlang_c(q.servers, q.offered()) / (q.servers / q.service.base() - q.arrivals.base()) *
+         second;
 }
 
 /// M/M/c: P(W > t) = C e^{-(c mu - lambda) t}, t >= 0; 1 when unstable.

@@ -100,8 +100,7 @@ class Random {
     if (cube <= 0) continue;
     const double v = cube * cube * cube;
     if (portable_log(random.uniform()) > 0.5 * z * z + d - d * v + d * portable_log(v)) continue;
-    const double boost =
-        shape < 1 ? portable_exp(portable_log(random.uniform()) / shape) : 1;
+    const double boost = shape < 1 ? portable_exp(portable_log(random.uniform()) / shape) : 1;
     return d * v * boost / shape;
   }
 }

@@ -14,12 +14,12 @@ namespace tokenroof {
 
 /// One request as the simulator sees it. Lengths in tokens.
 struct SimulatedRequest {
-  Seconds arrival;          ///< from the start of the run; ignored in a closed loop
-  int input = 1;            ///< prompt tokens, >= 1
-  int output = 1;           ///< tokens to generate, >= 1; the first comes out of prefill
-  int cached = 0;           ///< leading prompt tokens that the prefix cache holds in any case
-  int prefix_group = -1;    ///< requests of one group share their first `prefix_tokens`; -1: none
-  int prefix_tokens = 0;    ///< computed by the group's first request, a cache hit for the others
+  Seconds arrival;        ///< from the start of the run; ignored in a closed loop
+  int input = 1;          ///< prompt tokens, >= 1
+  int output = 1;         ///< tokens to generate, >= 1; the first comes out of prefill
+  int cached = 0;         ///< leading prompt tokens that the prefix cache holds in any case
+  int prefix_group = -1;  ///< requests of one group share their first `prefix_tokens`; -1: none
+  int prefix_tokens = 0;  ///< computed by the group's first request, a cache hit for the others
 };
 
 /// A stream drawn from laws.
@@ -30,11 +30,11 @@ struct StreamLaw {
   TokensPerRequest input = TokensPerRequest::from_base(1);
   TokensPerRequest output = TokensPerRequest::from_base(1);
   LengthLaw input_law;
-  LengthLaw output_law;              ///< `empirical` in either draws input and output as a pair
-  double prefix_hit_probability = 1; ///< a request finds its prefix with this probability,
-  double prefix_hit_share = 0;       ///< and then this share of its prompt: rate = their product
-  int prefix_groups = 0;             ///< > 0: shared system prompts, one per group, drawn evenly
-  int prefix_tokens = 0;             ///< length of a shared system prompt
+  LengthLaw output_law;               ///< `empirical` in either draws input and output as a pair
+  double prefix_hit_probability = 1;  ///< a request finds its prefix with this probability,
+  double prefix_hit_share = 0;        ///< and then this share of its prompt: rate = their product
+  int prefix_groups = 0;              ///< > 0: shared system prompts, one per group, drawn evenly
+  int prefix_tokens = 0;              ///< length of a shared system prompt
   std::uint64_t seed = 1;
 };
 
@@ -67,14 +67,13 @@ struct StreamLaw {
   double clock = 0;
   const LengthLaw& pairs =
       law.input_law.kind == LengthLaw::Kind::empirical ? law.input_law : law.output_law;
-  const bool paired =
-      pairs.kind == LengthLaw::Kind::empirical && !pairs.output_samples.empty();
+  const bool paired = pairs.kind == LengthLaw::Kind::empirical && !pairs.output_samples.empty();
   for (SimulatedRequest& r : requests) {
     if (poisson) {
       clock += gap * sample_exponential(random);
     } else {
-      clock += law.arrival_squared_cv > 0 ? gap * sample_gamma(random, 1 / law.arrival_squared_cv)
-                                          : gap;
+      clock +=
+          law.arrival_squared_cv > 0 ? gap * sample_gamma(random, 1 / law.arrival_squared_cv) : gap;
     }
     r.arrival = clock * second;
     if (paired) {

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "tokenroof/serving/simulation.hpp"
 #include "tokenroof/serving/simulation_kv.hpp"
+#include "tokenroof/serving/simulation_types.hpp"
 
 namespace tokenroof::detail {
 
@@ -40,7 +40,8 @@ class EngineRun {
       }
       admit();
       const StepLoad load = compose();
-      if (load.decoding == 0 && load.prefill_tokens == 0) continue;  // a rejection emptied the queue
+      if (load.decoding == 0 && load.prefill_tokens == 0)
+        continue;  // a rejection emptied the queue
       ++result_.steps;
       advance(clock_ + step_time(load).base(), true);
       if (load.decoding > 0) decode();
@@ -52,15 +53,15 @@ class EngineRun {
  private:
   struct State {
     double arrival = 0, admitted = -1, first = -1, finish = -1;
-    double last = 0;             // time of the latest token when it was preempted or began to decode
-    std::int64_t joined = 0;     // decode counter when decoding began
-    std::int64_t own_blocks = 0; // blocks not shared with a group
-    int done = 0;                // tokens generated and kept
+    double last = 0;          // time of the latest token when it was preempted or began to decode
+    std::int64_t joined = 0;  // decode counter when decoding began
+    std::int64_t own_blocks = 0;  // blocks not shared with a group
+    int done = 0;                 // tokens generated and kept
     int done_at_join = 0;
-    int target = 0;              // tokens the current prefill must hold at its end
-    int held = 0;                // of those, cached or computed so far
-    int chunk = 0;               // computed in the running step
-    int epoch = 0;               // counts preemptions: stale heap entries are ignored
+    int target = 0;  // tokens the current prefill must hold at its end
+    int held = 0;    // of those, cached or computed so far
+    int chunk = 0;   // computed in the running step
+    int epoch = 0;   // counts preemptions: stale heap entries are ignored
     int cached = 0;
     enum class Phase { waiting, prefilling, decoding, over } phase = Phase::waiting;
   };
@@ -86,7 +87,8 @@ class EngineRun {
   void advance(double to, bool busy) {
     const double from = clock_;
     const double waited = static_cast<double>(waiting_.size());
-    const double admitted = static_cast<double>(decoding_) + static_cast<double>(prefilling_.size());
+    const double admitted =
+        static_cast<double>(decoding_) + static_cast<double>(prefilling_.size());
     result_.system_integral += (waited + admitted) * (to - from);
     double arrivals = 0;
     if (plan_.concurrency == 0)
@@ -106,9 +108,8 @@ class EngineRun {
     }
     peak_kv_ = std::max(peak_kv_, kv_.used());
     if (plan_.sample_interval.base() > 0 && to >= next_sample_) {
-      result_.occupancy.push_back(
-          {to * second, decoding_ + static_cast<int>(prefilling_.size()),
-           static_cast<int>(waiting_.size()), kv_.used()});
+      result_.occupancy.push_back({to * second, decoding_ + static_cast<int>(prefilling_.size()),
+                                   static_cast<int>(waiting_.size()), kv_.used()});
       next_sample_ = to + plan_.sample_interval.base();
     }
     clock_ = to;
@@ -332,16 +333,15 @@ class EngineRun {
       const State& s = states_[i];
       if (plan_.keep_records) {
         const int preemptions = result_.records[i].preemptions;
-        result_.records[i] = {s.arrival * second, s.admitted * second,   s.first * second,
-                              s.finish * second,  requests_[i].input,    requests_[i].output,
+        result_.records[i] = {s.arrival * second, s.admitted * second, s.first * second,
+                              s.finish * second,  requests_[i].input,  requests_[i].output,
                               s.cached,           preemptions};
       }
       if (i < warm_ || s.first < 0) continue;
       ttft.push_back(s.first - s.arrival);
       e2e.push_back(s.finish - s.arrival);
       admission.push_back(s.admitted - s.arrival);
-      if (requests_[i].output > 1)
-        tpot.push_back((s.finish - s.first) / (requests_[i].output - 1));
+      if (requests_[i].output > 1) tpot.push_back((s.finish - s.first) / (requests_[i].output - 1));
     }
     result_.ttft = summarize(std::move(ttft), plan_.batches);
     result_.tpot = summarize(std::move(tpot), plan_.batches);
@@ -350,10 +350,8 @@ class EngineRun {
     result_.itl = gaps_.summary();
     result_.duration = clock_ * second;
     if (clock_ > 0) {
-      result_.request_rate =
-          static_cast<double>(result_.completed) * request / result_.duration;
-      result_.token_rate =
-          static_cast<double>(result_.generated_tokens) * token / result_.duration;
+      result_.request_rate = static_cast<double>(result_.completed) * request / result_.duration;
+      result_.token_rate = static_cast<double>(result_.generated_tokens) * token / result_.duration;
     }
     if (window_ > 0) {
       result_.mean_running = running_area_ / window_ * request;
@@ -387,10 +385,10 @@ class EngineRun {
   std::size_t issued_ = 0;
   double clock_ = 0, next_sample_ = 0;
   std::deque<int> waiting_, prefilling_;
-  std::vector<Ending> endings_;                 // heap, earliest completion first
-  std::vector<std::pair<int, int>> admitted_;   // id and epoch, latest last
+  std::vector<Ending> endings_;                // heap, earliest completion first
+  std::vector<std::pair<int, int>> admitted_;  // id and epoch, latest last
   std::unordered_map<int, Group> groups_;
-  std::vector<double> fresh_;                   // first-token times since the last decode step
+  std::vector<double> fresh_;  // first-token times since the last decode step
   std::int64_t decodes_ = 0, context_ = 0, peak_kv_ = 0;
   int decoding_ = 0, chunks_ = 0;
   double last_decode_ = 0, window_ = 0, busy_ = 0;

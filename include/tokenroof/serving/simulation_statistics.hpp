@@ -44,8 +44,8 @@ struct TimeSummary {
   for (const double x : batches) squares += (x - mean) * (x - mean);
   const double f = n - 1;  // Cornish-Fisher expansion of Student's t at 0.975
   const double z = 1.959963984540054;
-  const double t = z + (z * z * z + z) / (4 * f) +
-                   (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * f * f);
+  const double t =
+      z + (z * z * z + z) / (4 * f) + (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * f * f);
   return t * std::sqrt(squares / f / n);
 }
 

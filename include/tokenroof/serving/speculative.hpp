@@ -45,10 +45,11 @@ template <Scalar S>
 }
 
 /// Speed-up over plain decoding: S = E / (gamma c + v), 1 when nothing is drafted. `draft_cost` = c
-/// >= 0, `verification` = v >= 1. Below 1 speculation loses; the cost per token is divided by S too.
+/// >= 0, `verification` = v >= 1. Below 1 speculation loses; the cost per token is divided by S
+/// too.
 template <Scalar S>
-[[nodiscard]] constexpr S speculative_speedup(const S& acceptance, int drafts,
-                                              const S& draft_cost, const S& verification) {
+[[nodiscard]] constexpr S speculative_speedup(const S& acceptance, int drafts, const S& draft_cost,
+                                              const S& verification) {
   if (drafts <= 0) return S(1);
   return expected_tokens(acceptance, drafts) /
          (static_cast<double>(drafts) * draft_cost + verification);
@@ -83,9 +84,9 @@ template <Scalar S>
 
 /// A draft length and what it yields.
 struct Speculation {
-  int drafts = 0;            ///< gamma; 0: do not speculate
+  int drafts = 0;  ///< gamma; 0: do not speculate
   double tokens_per_step = 1;
-  double verification = 1;   ///< v at this gamma
+  double verification = 1;  ///< v at this gamma
   double speedup = 1;
 };
 
@@ -98,8 +99,7 @@ template <class Verification>
   for (int drafts = 1; drafts <= most_drafts; ++drafts) {
     const double v = verification(drafts);
     const double speedup = speculative_speedup(acceptance, drafts, draft_cost, v);
-    if (speedup > best.speedup)
-      best = {drafts, expected_tokens(acceptance, drafts), v, speedup};
+    if (speedup > best.speedup) best = {drafts, expected_tokens(acceptance, drafts), v, speedup};
   }
   return best;
 }

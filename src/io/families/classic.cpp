@@ -176,12 +176,25 @@ Decoder falcon(Config& c) {
   return d;
 }
 
+/// GPT with rotary positions and a window.
+Decoder starcoder2(Config& c) {
+  const bool bias = c.flag({"use_bias"}, true);
+  Traits traits = gpt_traits;
+  traits.attention_bias = bias ? Biases::all : Biases::none;
+  traits.mlp_bias = bias;
+  traits.defaults = {};
+  Decoder d = standard_decoder(c, traits);
+  window_all(c, d);
+  return d;
+}
+
 constexpr std::array table = {
     Family{"gpt2", "gpt2", "GPT2", gpt2},
     Family{"gpt_bigcode", "gpt_bigcode", "GPTBigCode", gpt_bigcode},
     Family{"gpt_neo", "gpt_neo", "GPTNeo", gpt_neo},
     Family{"gptj", "gptj codegen", "GPTJ CodeGen", gptj},
     Family{"gpt_neox", "gpt_neox", "GPTNeoX", gpt_neox},
+    Family{"starcoder2", "starcoder2", "Starcoder2", starcoder2},
     Family{"phi", "phi phi-msft mixformer-sequential", "Phi MixFormerSequential", phi},
     Family{"bloom", "bloom", "Bloom", bloom},
     Family{"opt", "opt", "OPT", opt},

@@ -46,7 +46,7 @@ Sizes read_sizes(Config& config, const Defaults& defaults, std::int64_t width) {
   sizes.head_dim = static_cast<int>(config.size_or(
       {"head_dim", "kv_channels", "attention_head_dim"}, limits::head_dim,
       defaults.head_dim > 0 ? defaults.head_dim : sizes.hidden / sizes.heads));
-  constexpr Keys width_keys = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"};
+  const Keys width_keys = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"};
   if (width > 0) {
     sizes.width = width;
     return sizes;
@@ -90,10 +90,10 @@ Decoder empty_decoder(Config& config, const Sizes& sizes, const Traits& traits) 
   model.tied_embeddings = config.flag({"tie_word_embeddings"}, traits.tied);
   model.embedding_parameters = sizes.vocabulary * sizes.hidden;
   model.final_small_parameters = decoder.norm();
-  model.maximum_context =
-      config.count({"max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
-                    "max_sequence_length", "model_max_length"},
-                   limits::context);
+  for (const std::string_view key : {"max_position_embeddings", "n_positions", "max_seq_len",
+                                     "seq_length", "max_sequence_length", "model_max_length"}) {
+    if (model.maximum_context == 0) model.maximum_context = config.count({key}, limits::context);
+  }
   return decoder;
 }
 
@@ -137,6 +137,16 @@ std::vector<std::string> layer_kinds(Config& config, int layers, Keys keys,
   return kinds;
 }
 
+namespace {
+
+/// A window as long as the longest context hides nothing.
+bool hides_something(const Decoder& decoder, std::int64_t window) {
+  return window > 0 &&
+         (decoder.model.maximum_context == 0 || window < decoder.model.maximum_context);
+}
+
+}  // namespace
+
 void apply_windows(Config& config, Decoder& decoder, const std::vector<std::string>& kinds,
                    std::int64_t default_window) {
   const auto window = static_cast<int>(
@@ -149,6 +159,7 @@ void apply_windows(Config& config, Decoder& decoder, const std::vector<std::stri
         config.fault("sliding_window", "missing, though layers are sliding");
         return;
       }
+      if (!hides_something(decoder, window)) continue;
       decoder.layers[i].attention.window = window;
       decoder.layers[i].name += ", sliding";
     } else {
@@ -161,7 +172,8 @@ void apply_windows(Config& config, Decoder& decoder, const std::vector<std::stri
 void window_all(Config& config, Decoder& decoder, int first) {
   const auto window = config.optional_count({"sliding_window", "sliding_window_size"},
                                             limits::context >> 10);
-  if (!config.flag({"use_sliding_window"}, true) || window.value_or(0) == 0) return;
+  if (!config.flag({"use_sliding_window"}, true) || !hides_something(decoder, window.value_or(0)))
+    return;
   for (int i = first; i < decoder.sizes.layers; ++i) {
     Layer& layer = decoder.layers[static_cast<std::size_t>(i)];
     layer.attention.window = static_cast<int>(*window);

@@ -59,12 +59,20 @@ struct Sizes {
   std::int64_t vocabulary = 1;
 };
 
+/// Multi-token-prediction layers, `count` times a layer and `extra` parameters around it.
+struct Mtp {
+  std::int64_t count = 0;
+  Layer layer;
+  std::int64_t extra = 0;
+};
+
 /// The model in the making.
 struct Decoder {
   Sizes sizes;
   Traits traits;
   Model model;
   std::vector<Layer> layers;
+  std::vector<Mtp> mtp;  ///< reported apart
 
   [[nodiscard]] std::int64_t norm() const { return traits.vectors_per_norm * sizes.hidden; }
   [[nodiscard]] std::int64_t attention_norms() const {

@@ -89,7 +89,10 @@ Decoder glm_moe_dsa(Config& c) {
 /// Dense latent attention with scaled residuals.
 Decoder minicpm3(Config& c) {
   c.harmless({"scale_emb", "scale_depth"});
-  return latent_decoder(c, {.tied = true});
+  c.fill_in({"v_head_dim"});
+  const std::int64_t hidden = c.size({"hidden_size"}, limits::hidden, 4096);
+  const std::int64_t heads = c.size({"num_attention_heads"}, limits::heads, 32);
+  return latent_decoder(c, {.tied = true}, {.rotary = 32, .key_dim = 64, .value_dim = hidden / heads});
 }
 
 /// Kimi delta attention: a gated delta net whose decay is per channel, with low-rank gates.

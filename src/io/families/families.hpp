@@ -25,6 +25,7 @@ struct Family {
 [[nodiscard]] std::span<const Family> qwen_families();
 [[nodiscard]] std::span<const Family> gemma_families();
 [[nodiscard]] std::span<const Family> deepseek_families();
+[[nodiscard]] std::span<const Family> deepseek_v4_families();
 [[nodiscard]] std::span<const Family> glm_families();
 [[nodiscard]] std::span<const Family> mixture_families();
 [[nodiscard]] std::span<const Family> hybrid_families();

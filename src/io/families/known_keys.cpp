@@ -25,7 +25,7 @@ constexpr std::array harmless_prefixes = {
     "im_"sv,   "vit_"sv,    "anyres_"sv,   "mm_"sv,       "speech_"sv, "summary_"sv, "projector_"sv,
     "output_"sv, "init_"sv, "time_step"sv, "talker_"sv,   "tts_"sv,    "spatial_"sv, "visual"sv,
     "multimodal_"sv, "aux_loss"sv, "token_"sv, "router_"sv, "mup_"sv, "tokenizer"sv, "generation_"sv,
-    "mask_"sv};
+    "mask_"sv, "activation_"sv, "indexer_rope"sv, "num_image"sv};
 
 constexpr std::array harmless_suffixes = {
     "_eps"sv,      "_epsilon"sv,   "_token_id"sv, "_token_ids"sv, "_token_index"sv, "_token"sv,

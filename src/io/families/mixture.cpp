@@ -5,16 +5,16 @@
 namespace tokenroof::io {
 namespace {
 
-constexpr Keys expert_keys = {"num_experts", "n_routed_experts", "num_local_experts",
+const Keys expert_keys = {"num_experts", "n_routed_experts", "num_local_experts",
                               "moe_num_experts", "num_moe_experts", "num_routed_experts"};
-constexpr Keys top_k_keys = {"num_experts_per_tok", "moe_topk",  "moe_top_k",
+const Keys top_k_keys = {"num_experts_per_tok", "moe_topk",  "moe_top_k",
                              "top_k_experts",       "moe_k",     "num_experts_per_token",
                              "experts_per_token",   "num_selected_experts"};
-constexpr Keys width_keys = {"moe_intermediate_size", "expert_intermediate_size",
+const Keys width_keys = {"moe_intermediate_size", "expert_intermediate_size",
                              "expert_ffn_hidden_size"};
-constexpr Keys shared_count_keys = {"n_shared_experts", "num_shared_experts", "num_shared_expert",
+const Keys shared_count_keys = {"n_shared_experts", "num_shared_experts", "num_shared_expert",
                                     "moe_num_shared_experts"};
-constexpr Keys shared_width_keys = {"shared_expert_intermediate_size",
+const Keys shared_width_keys = {"shared_expert_intermediate_size",
                                     "moe_shared_expert_intermediate_size",
                                     "shared_intermediate_size", "share_expert_dim"};
 

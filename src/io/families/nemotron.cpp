@@ -2,6 +2,7 @@
 // whose blocks differ in KV heads and width or are missing altogether.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "io/families/families.hpp"
 #include "io/families/mixture.hpp"
@@ -124,7 +125,8 @@ Decoder nemotron_h(Config& c) {
   const auto mtp_kinds = block_kinds(c, "mtp_hybrid_override_pattern", "mtp_layers_block_type");
   const auto is_mixture = [](const std::string& kind) { return kind == "moe"; };
   if (std::any_of(kinds.begin(), kinds.end(), is_mixture)) {
-    mixture.feed_forward = read_mixture(c, d, {.gated = false, .router_bias = true});
+    // The router's correction is a buffer here, no parameter.
+    mixture.feed_forward = read_mixture(c, d, {.gated = false});
     const std::int64_t latent = c.count({"moe_latent_size"}, limits::hidden);
     if (latent > 0) {
       mixture.feed_forward.expert_input = latent;
@@ -138,10 +140,9 @@ Decoder nemotron_h(Config& c) {
     d.layers.push_back(block(c, d, kind, mamba_layer, mixture));
 
   const std::int64_t mtp = c.count({"num_nextn_predict_layers"}, limits::layers);
-  std::int64_t mtp_parameters = 2 * sizes.hidden * sizes.hidden + 3 * sizes.hidden;
+  std::int64_t extra = 2 * sizes.hidden * sizes.hidden + 3 * sizes.hidden;
   for (const std::string& kind : mtp_kinds)
-    mtp_parameters += layer_parameters(block(c, d, kind, mamba_layer, mixture), sizes.hidden);
-  if (mtp > 0) d.model.attachments.push_back({"mtp", mtp * mtp_parameters, 2});
+    attach_mtp(d, mtp, block(c, d, kind, mamba_layer, mixture), std::exchange(extra, 0));
   return d;
 }
 

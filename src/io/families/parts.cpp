@@ -13,9 +13,7 @@ std::int64_t layer_parameters(const Layer& layer, std::int64_t hidden) {
 }
 
 void attach_mtp(Decoder& decoder, std::int64_t count, const Layer& layer, std::int64_t extra) {
-  if (count <= 0) return;
-  decoder.model.attachments.push_back(
-      {"mtp", count * (layer_parameters(layer, decoder.sizes.hidden) + extra), 2});
+  if (count > 0) decoder.mtp.push_back({count, layer, extra});
 }
 
 void add_mamba2(Attention& attention, const Mamba2& m, std::int64_t hidden) {

@@ -18,9 +18,17 @@ bool contains_word(std::string_view words, std::string_view word) {
 }
 
 std::string_view without_suffix(std::string_view architecture) {
-  constexpr std::array<std::string_view, 8> suffixes = {
-      "ForCausalLM",  "ForConditionalGeneration", "LMHeadModel",           "ForSequenceClassification",
-      "ForImageTextToText", "ChatModel",          "ThinkerForConditionalGeneration", "Model"};
+  constexpr std::array<std::string_view, 11> suffixes = {"ForCausalLM",
+                                                         "ThinkerForConditionalGeneration",
+                                                         "ForConditionalGeneration",
+                                                         "ForSequenceClassification",
+                                                         "ForTokenClassification",
+                                                         "ForProcessRewardModel",
+                                                         "ForRewardModel",
+                                                         "ForImageTextToText",
+                                                         "LMHeadModel",
+                                                         "ChatModel",
+                                                         "Model"};
   for (const std::string_view suffix : suffixes)
     if (architecture.size() > suffix.size() && architecture.ends_with(suffix))
       return architecture.substr(0, architecture.size() - suffix.size());
@@ -38,7 +46,7 @@ std::vector<Family> all_families() {
   std::vector<Family> all;
   for (const std::span<const Family> part :
        {llama_families(), classic_families(), qwen_families(), gemma_families(),
-        deepseek_families(), glm_families(), mixture_families(), hybrid_families(),
+        deepseek_families(), deepseek_v4_families(), glm_families(), mixture_families(), hybrid_families(),
         nemotron_families()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
@@ -52,9 +60,10 @@ const Family* family_of_type(std::string_view model_type) {
 }
 
 const Family* family_of_architecture(std::string_view architecture) {
-  const std::string_view name = without_suffix(architecture);
-  for (const Family& family : families())
-    if (contains_word(family.architectures, name)) return &family;
+  // Whole names first: LlamaForCausalLMEagle3 is no Llama.
+  for (const std::string_view name : {architecture, without_suffix(architecture)})
+    for (const Family& family : families())
+      if (contains_word(family.architectures, name)) return &family;
   return nullptr;
 }
 

@@ -1,0 +1,49 @@
+// What an engine adds to its kernels: host time, small kernels, habits of scheduling. Values are
+// learned per engine, and per era of its versions where they changed (data/engines); never per
+// model or per device. Times >= 0; shares in (0, 1] unless said otherwise. A constant that an
+// engine does not state keeps the neutral value given here.
+#pragma once
+
+#include "tokenroof/core/units.hpp"
+
+namespace tokenroof {
+
+struct EngineConstants {
+  // Host.
+  Seconds step;              ///< per step, not hidden behind the device
+  Seconds per_sequence;      ///< scheduling, sampling, detokenising: per sequence and step
+  Seconds per_prompt_step;   ///< more for a step that carries prompt tokens
+  Seconds per_pipeline_hop;  ///< per pipeline stage after the first
+
+  // Small kernels, per layer and step. Scaled by the device's latency factor, but for the prompt's.
+  Seconds per_layer;              ///< norms, rotary embedding, activation, residual
+  double layer_passes = 0;        ///< passes over the hidden rows those kernels make through memory
+  Seconds per_mixture_layer;      ///< router, permutation and gather
+  Seconds per_latent_layer;       ///< splitting, concatenating and rotating latents
+  Seconds per_recurrent_layer;    ///< convolution, gates and norm
+  Seconds per_weight_only_layer;  ///< unpacking, where weights are narrower than the multiply
+  Seconds per_prompt_layer;       ///< launches that no graph hides, in a step with prompt tokens
+  Seconds per_all_reduce;         ///< beside what the link takes
+
+  // Relations to the kernel constants.
+  double weight_stream = 1;      ///< bandwidth of dense multiplies over the kernels' own
+  double prompt_efficiency = 1;  ///< compute rate in a step with prompt tokens over the kernels'
+  double prompt_attention = 1;   ///< rate of prompt attention over the kernels' own
+  double separate_quantization = 1;  ///< share of dynamic activation quantisation not fused, [0, 1]
+  double expert_stream = 0;          ///< share of bandwidth for expert weights; 0: the kernels' own
+  double expert_overhead = 1;        ///< time per distinct expert over the kernels' own, >= 0
+  double vector_attention = 0;       ///< decode attention off the tensor units: share of their peak
+  double mixture_slowdown = 1;       ///< factor on steps of mixtures of experts, >= 1
+  double communication_overlap = 0;  ///< share of collectives hidden behind compute, [0, 1)
+
+  // First token in closed loop.
+  Seconds request_overhead;  ///< transport, tokenising, first scheduling
+  double prompts_ahead = 0;  ///< other prompts served first where lengths are fixed
+  double steps_waited = 1;   ///< decode steps between arrival and first token
+
+  // Residuals: quantiles of measured over predicted time.
+  double spread_low = 1;   ///< 10th percentile
+  double spread_high = 1;  ///< 90th percentile
+};
+
+}  // namespace tokenroof

@@ -1,0 +1,154 @@
+// Prefill and decode on separate pools: no prompt ever stalls a decode step, at the price of moving
+// each request's KV cache and of two queues where there was one.
+//   TTFT = wait of the prefill pool (M/G/c) + t_p + transfer, then the decode pool (10.3, t_p = 0).
+// Sources: DistServe 2401.09670; Splitwise 2311.18677; theory.md 10.6 and 5.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "tokenroof/core/units.hpp"
+#include "tokenroof/serving/engine_estimate.hpp"
+#include "tokenroof/serving/queueing.hpp"
+
+namespace tokenroof {
+
+/// Time to hand the cache of a prompt over: tokens x KV bytes per token / bandwidth. With
+/// `pipelined_layers` > 1 layers are sent while later ones are computed, and one of them is
+/// exposed. `bandwidth` > 0: of all links between the two workers together.
+[[nodiscard]] constexpr Seconds kv_transfer_time(TokensPerRequest prompt,
+                                                 BytesPerToken kv_per_token,
+                                                 BytesPerSecond bandwidth,
+                                                 int pipelined_layers = 1) {
+  return Seconds::from_base(prompt.base() * kv_per_token.base() / bandwidth.base() /
+                            std::max(1, pipelined_layers));
+}
+
+/// A disaggregated deployment under load.
+struct DisaggregatedLoad {
+  EngineLoad load;          ///< arrivals of the whole deployment; mode and budget are not used
+  int prefill_workers = 1;  ///< x of xPyD
+  int decode_workers = 1;   ///< y; arrivals are split evenly over them
+  Seconds transfer;         ///< of a request's cache, exposed part
+  StepTimes decode_steps;   ///< T(1) .. T(K) of one decode worker
+};
+
+/// Where a disaggregated deployment is busy and how long a user waits.
+struct DisaggregatedEstimate {
+  bool stable = false;
+  bool prefill_bound = false;  ///< the prefill pool is the fuller one
+  double prefill_load = 0;     ///< lambda t_p / x
+  EngineEstimate decode;       ///< of one decode worker, without prompts
+  RequestsPerSecond limit;     ///< of the deployment: the lesser of both pools
+  Seconds prefill_wait;        ///< M/G/c, Kimura, bursts included
+  Seconds ttft, ttft_p95;
+  SecondsPerToken tpot;  ///< mean over tokens; prompts do not enter
+  Seconds e2e;
+};
+
+/// The deployment in steady state. The first token comes out of prefill, but a user sees it when
+/// the decode worker has the cache: the transfer counts, the decode pool's admission wait falls on
+/// the second token, that is on `e2e`. Unstable pools give `stable` = false and the limit.
+[[nodiscard]] inline DisaggregatedEstimate disaggregated_estimate(const DisaggregatedLoad& d) {
+  DisaggregatedEstimate e;
+  const Seconds mean = prefill_mean(d.load.prefill);
+  ServerQueue queue;
+  queue.arrivals = d.load.arrivals;
+  queue.service = mean;
+  queue.servers = d.prefill_workers;
+  queue.service_squared_cv = prefill_squared_cv(d.load.prefill);
+  e.prefill_load = queue.load();
+
+  EngineLoad decode = d.load;
+  decode.arrivals = d.load.arrivals / d.decode_workers;
+  decode.prefill = {};
+  decode.prompt = {};
+  decode.mode = PrefillMode::one_by_one;
+  e.decode = engine_estimate(decode, d.decode_steps);
+  const RequestsPerSecond decode_limit = d.decode_workers * e.decode.limit;
+  e.limit = decode_limit;
+  if (mean.base() > 0 && queue.limit_rate() < decode_limit) {
+    e.limit = queue.limit_rate();
+    e.prefill_bound = true;
+  }
+  e.stable = e.decode.stable && queue.stable();
+  if (!e.stable) return e;
+
+  const double bursts = burstiness_factor(d.load.arrival_squared_cv, queue.service_squared_cv);
+  const bool idle = !(queue.offered() > 0);
+  e.prefill_wait = idle ? Seconds{} : bursts * *kimura_wait(queue);
+  e.ttft = e.prefill_wait + mean + d.transfer;
+  e.tpot = e.decode.tpot;
+  // The wait is 0 or exponential; its mean given that there is one follows from Erlang's C.
+  const double waits = idle ? 0 : erlang_c(queue.servers, queue.offered());
+  const auto tail = [&](Seconds t) {
+    double sum = 0;
+    for (const PrefillShare& share : d.load.prefill) {
+      const double past = (t - d.transfer - share.time).base();
+      sum += share.weight * (past < 0    ? 1
+                             : waits > 0 ? waits * std::exp(-past * waits / e.prefill_wait.base())
+                                         : 0);
+    }
+    return sum;
+  };
+  e.ttft_p95 = d.load.prefill.empty() ? d.transfer : tail_quantile(tail, d.transfer, 0.95);
+  e.e2e = e.ttft + e.decode.admission + (d.load.output.base() - 1) * e.tpot.base() * second;
+  return e;
+}
+
+/// A split of workers and what it carries.
+struct PoolSplit {
+  int prefill_workers = 0, decode_workers = 0;  ///< both 0: nothing meets the objective
+  RequestsPerSecond rate;                       ///< largest rate that meets it
+};
+
+/// The split x + y = `workers` (each at least 1, worker for worker the same number of devices) that
+/// carries the largest rate at which `meets(const DisaggregatedEstimate&)` holds, by bisection for
+/// each x. Ties go to fewer prefill workers. `workers` < 2: none.
+template <class Meets>
+[[nodiscard]] PoolSplit best_split(DisaggregatedLoad d, int workers, Meets&& meets) {
+  PoolSplit best;
+  for (int x = 1; x < workers; ++x) {
+    d.prefill_workers = x;
+    d.decode_workers = workers - x;
+    d.load.arrivals = {};
+    const DisaggregatedEstimate idle = disaggregated_estimate(d);
+    if (!meets(idle)) continue;
+    double low = 0, high = idle.limit.base();
+    for (int i = 0; i < 30; ++i) {
+      const double middle = 0.5 * (low + high);
+      d.load.arrivals = middle * request / second;
+      const DisaggregatedEstimate e = disaggregated_estimate(d);
+      (e.stable && meets(e) ? low : high) = middle;
+    }
+    if (low > best.rate.base()) best = {x, workers - x, low * request / second};
+  }
+  return best;
+}
+
+/// Both ways at equal devices: `workers` aggregated replicas that share the arrivals evenly,
+/// against the best split of as many workers.
+struct PoolComparison {
+  RequestsPerSecond aggregated;  ///< largest rate of all replicas together
+  PoolSplit split;
+  /// Rate of the split over the aggregated rate; above 1 disaggregation pays. 0 when neither works.
+  [[nodiscard]] double gain() const { return aggregated.base() > 0 ? split.rate / aggregated : 0; }
+};
+
+/// `meets_ttft_tpot(ttft_p95, tpot)` decides for both. `aggregated_steps` are the step times of one
+/// aggregated worker; `d.decode_steps` those of a decode worker (usually the same).
+template <class Meets>
+[[nodiscard]] PoolComparison compare_pools(const DisaggregatedLoad& d, StepTimes aggregated_steps,
+                                           int workers, Meets&& meets_ttft_tpot) {
+  PoolComparison c;
+  c.aggregated = workers * largest_rate(d.load, aggregated_steps, [&](const EngineEstimate& e) {
+                   return meets_ttft_tpot(e.ttft_p95, e.tpot);
+                 });
+  c.split = best_split(d, workers, [&](const DisaggregatedEstimate& e) {
+    return meets_ttft_tpot(e.ttft_p95, e.tpot);
+  });
+  return c;
+}
+
+}  // namespace tokenroof

@@ -1,0 +1,131 @@
+// Traffic and scheduling of an engine replica, and where it saturates.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "tokenroof/core/units.hpp"
+#include "tokenroof/serving/decode_clock.hpp"
+#include "tokenroof/serving/engine_queue.hpp"
+#include "tokenroof/serving/prefill_law.hpp"
+
+namespace tokenroof {
+
+/// How prompts get their turn.
+enum class PrefillMode {
+  one_by_one,  ///< a prompt alone in a step, before any decode
+  packed,      ///< waiting prompts together in a step up to the token budget, before any decode
+  chunked,     ///< prompts ride with decode steps, as many tokens as the budget leaves
+};
+
+/// Traffic and scheduling of one engine replica.
+struct EngineLoad {
+  RequestsPerSecond arrivals;                                ///< >= 0
+  double arrival_squared_cv = 1;                             ///< of inter-arrival times; 1 Poisson
+  TokensPerRequest output = TokensPerRequest::from_base(1);  ///< mean O >= 1
+  double output_squared_cv = 0;
+  double mean_inverse_decodes = 0;        ///< E[1/(O-1)], see there; 0: (1 + c^2)/(O - 1)
+  std::span<const PrefillShare> prefill;  ///< law of t_p; empty: no prefill here
+  PrefillMode mode = PrefillMode::chunked;
+  TokensPerRequest prompt;             ///< mean prompt tokens computed, prefix hits taken off
+  Tokens token_budget = 8192 * token;  ///< tokens of a step; decodes take theirs first
+};
+
+namespace detail {
+
+/// Numbers of one evaluation, in base units.
+struct EngineWork {
+  StepTimes steps;
+  const EngineLoad& load;
+  double lambda, decodes, tp, cp2, token_time, rho_p,
+      spread;  // spread: lambda E[t_p^2], with bursts
+  bool chunked;
+
+  EngineWork(const EngineLoad& l, StepTimes s) : steps(s), load(l) {
+    lambda = l.arrivals.base();
+    decodes = l.output.base() - 1;
+    tp = prefill_mean(l.prefill).base();
+    cp2 = prefill_squared_cv(l.prefill);
+    token_time = l.prompt.base() > 0 ? tp / l.prompt.base() : 0;
+    rho_p = lambda * tp;
+    spread = lambda * tp * tp * (l.arrival_squared_cv + cp2);
+    chunked = l.mode == PrefillMode::chunked && token_time > 0;
+  }
+  [[nodiscard]] double step(double n) const { return step_seconds(steps, n); }
+  /// Prompt tokens a step has room for beside `n` decodes.
+  [[nodiscard]] double room(double n) const { return std::max(1.0, load.token_budget.base() - n); }
+  /// Steps that a prompt of exclusive time `t` needs at `c` tokens a step.
+  [[nodiscard]] double prompt_steps(double t, double c) const {
+    return std::max(1.0, std::ceil(t / token_time / c - 1e-9));
+  }
+  /// Engine time of a prompt at `c` tokens a step whose decode part is `T`: mean and mean square.
+  struct Service {
+    double mean = 0, square = 0, steps = 0;
+  };
+  [[nodiscard]] Service service(double c, double T) const {
+    Service s;
+    for (const PrefillShare& share : load.prefill) {
+      const double t = share.time.base();
+      const double whole = t / token_time / c * T + t;
+      s.mean += share.weight * whole;
+      s.square += share.weight * whole * whole;
+      s.steps += share.weight * prompt_steps(t, c);
+    }
+    return s;
+  }
+  /// Places held, averaged over steps, by prompts under way when `n` decode.
+  [[nodiscard]] double places_under_way(double rate, double n) const {
+    const double c = room(n), T = step(n);
+    const Service s = service(c, T);
+    const double busy = std::min(0.98, rate * s.mean);
+    const double queue = 0.5 * rate * s.square / (1 - busy);
+    const double mixed = T / std::max(0.02, 1 - rate * tp);  // mean step, prompts included
+    return rate * mixed * (s.steps + queue / (T + c * token_time));
+  }
+  [[nodiscard]] double rate_at(double n) const { return n / (decodes * step(n) + n * tp); }
+};
+
+/// Where the engine saturates: places left for decoding, and the rate.
+struct Saturation {
+  double places, rate;
+  bool prefill_bound;
+};
+[[nodiscard]] inline Saturation saturation(const EngineWork& w) {
+  const double limit = static_cast<double>(w.steps.size());
+  Saturation s{limit, 0, false};
+  if (w.chunked) {
+    for (int i = 0; i < 30; ++i) {
+      const double left = limit - w.places_under_way(w.rate_at(s.places), s.places);
+      s.places = std::max(1.0, 0.5 * (s.places + left));
+    }
+  }
+  s.rate = w.rate_at(s.places);
+  if (w.chunked) {
+    // Prompts cannot come faster than the budget carries them; the batch is small where that binds.
+    double n = s.places;
+    for (int i = 0; i < 40; ++i) {
+      const double rate = 1 / w.service(w.room(n), w.step(n)).mean;
+      if (rate >= s.rate && i == 0) return s;
+      const double decoding = rate * w.decodes * w.step(n) / std::max(0.02, 1 - rate * w.tp);
+      n = 0.5 * (n + std::clamp(decoding, 1.0, s.places));
+    }
+    const double rate = 1 / w.service(w.room(n), w.step(n)).mean;
+    s.prefill_bound = rate < s.rate;
+    s.rate = std::min(s.rate, rate);
+  } else if (w.tp > 0 && 1 / w.tp < s.rate) {
+    s.rate = 1 / w.tp;
+    s.prefill_bound = true;
+  }
+  return s;
+}
+
+}  // namespace detail
+
+/// Largest rate that the engine does not sustain any more, by which resource: decode places or the
+/// prompt budget. `steps` = T(1) .. T(K), not empty.
+[[nodiscard]] inline RequestsPerSecond engine_limit(const EngineLoad& load, StepTimes steps) {
+  return detail::saturation(detail::EngineWork(load, steps)).rate * request / second;
+}
+
+}  // namespace tokenroof
