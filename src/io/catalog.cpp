@@ -137,18 +137,25 @@ Model Catalog::model(std::string_view name) const {
   return read_model_config(text(file).value_or(""), shown(file), options);
 }
 
-EngineEntry Catalog::engine(std::string_view name) const {
+EngineEntry Catalog::engine(std::string_view name, const std::string& version) const {
   const std::string file = path(Shelf::engines, required_id(Shelf::engines, name));
-  return read_engine(text(file).value_or(""), shown(file));
+  return for_version(read_engine(text(file).value_or(""), shown(file)), version);
 }
 
-EngineEntry Catalog::engine_or_default(std::string_view name) const {
-  if (find(Shelf::engines, name)) return engine(name);
+EngineEntry Catalog::engine_or_default(std::string_view name, const std::string& version) const {
+  if (find(Shelf::engines, name)) return engine(name, version);
   EngineEntry entry;
   if (find(Shelf::engines, "default")) entry = engine("default");
   entry.engine.name = name;
+  entry.engine.version = version;
   entry.engine.has_profile = false;
   return entry;
+}
+
+KernelEntry Catalog::kernels() const {
+  const std::string file = "kernels.json";
+  const std::optional<std::string> json = text(file);
+  return json ? read_kernels(*json, shown(file)) : KernelEntry{};
 }
 
 }  // namespace tokenroof::io

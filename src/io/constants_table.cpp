@@ -2,7 +2,7 @@
 
 namespace tokenroof::io {
 
-ConstantNote read_constant_note(ObjectReader& reader, const std::string& name,
+ConstantNote read_constant_note(ObjectReader& reader, std::string_view name,
                                 const ConstantRules& rules) {
   const auto text = [&](std::string_view key) {
     return rules.notes_required ? reader.required_text(key) : reader.text(key).value_or("");
@@ -36,6 +36,23 @@ std::optional<double> read_constant_value(ObjectReader& reader, const UnitDimens
     return std::nullopt;
   }
   return parsed.value;
+}
+
+Json write_constant(double base, const UnitDimension& dimension, const ConstantNote* note) {
+  Json json = Json::object();
+  if (dimension == time_constant)
+    json["value"] = fmt::format("{} us", base / 1e-6);
+  else if (dimension == flop_rate_constant)
+    json["value"] = fmt::format("{} TFLOP/s", base / 1e12);
+  else
+    json["value"] = base;
+  if (note == nullptr) return json;
+  json["meaning"] = note->meaning;
+  json["source"] = note->source;
+  json["date"] = note->date;
+  if (note->rows) json["rows"] = *note->rows;
+  if (note->fit_error) json["fit_error"] = *note->fit_error;
+  return json;
 }
 
 }  // namespace tokenroof::io

@@ -5,23 +5,51 @@
 namespace tokenroof::io {
 namespace {
 
+constexpr Range share_or_zero{.low = 0, .high = 1};
+constexpr Range below_one{.low = 0, .high = 1, .high_open = true};
+
 // The one place that knows which name in a file is which constant.
-constexpr ConstantField<EngineConstants> fields[] = {
-    {"step", &EngineConstants::step},
-    {"per_sequence", &EngineConstants::per_sequence},
-    {"per_layer", &EngineConstants::per_layer},
-    {"per_prefill_request", &EngineConstants::per_prefill_request},
-    {"per_pipeline_hop", &EngineConstants::per_pipeline_hop},
-    {"prefill_efficiency", &EngineConstants::prefill_efficiency, Range::share()},
-    {"decode_efficiency", &EngineConstants::decode_efficiency, Range::share()},
-    {"separate_quantization", &EngineConstants::separate_quantization, Range::fraction()},
-    {"communication_overlap", &EngineConstants::communication_overlap,
-     Range{.low = 0, .high = 1, .high_open = true}},
-    {"first_token_base", &EngineConstants::first_token_base},
-    {"first_token_per_running", &EngineConstants::first_token_per_running},
-    {"spread_low", &EngineConstants::spread_low, Range::positive()},
-    {"spread_high", &EngineConstants::spread_high, Range::positive()},
+using E = EngineConstants;
+constexpr ConstantField<E> fields[] = {
+    {"step", &E::step},
+    {"per_sequence", &E::per_sequence},
+    {"per_prompt_step", &E::per_prompt_step},
+    {"per_pipeline_hop", &E::per_pipeline_hop},
+    {"per_layer", &E::per_layer},
+    {"layer_passes", &E::layer_passes},
+    {"per_mixture_layer", &E::per_mixture_layer},
+    {"per_latent_layer", &E::per_latent_layer},
+    {"per_recurrent_layer", &E::per_recurrent_layer},
+    {"per_weight_only_layer", &E::per_weight_only_layer},
+    {"per_prompt_layer", &E::per_prompt_layer},
+    {"per_all_reduce", &E::per_all_reduce},
+    {"weight_stream", &E::weight_stream, Range::positive()},
+    {"prompt_efficiency", &E::prompt_efficiency, Range::positive()},
+    {"prompt_attention", &E::prompt_attention, Range::positive()},
+    {"separate_quantization", &E::separate_quantization, share_or_zero},
+    {"expert_stream", &E::expert_stream, share_or_zero},
+    {"expert_overhead", &E::expert_overhead},
+    {"vector_attention", &E::vector_attention, share_or_zero},
+    {"mixture_slowdown", &E::mixture_slowdown, Range::at_least(1)},
+    {"communication_overlap", &E::communication_overlap, below_one},
+    {"request_overhead", &E::request_overhead},
+    {"prompts_ahead", &E::prompts_ahead},
+    {"steps_waited", &E::steps_waited},
+    {"spread_low", &E::spread_low, Range::positive()},
+    {"spread_high", &E::spread_high, Range::positive()},
 };
+
+void read_era(ObjectReader reader, EngineEntry& entry) {
+  EngineEra era;
+  era.since = reader.required_text("since");
+  era.constants = entry.engine.constants;
+  if (auto constants = reader.object("constants"))
+    era.notes = read_engine_constants(*constants, era.constants, {});
+  if (!entry.eras.empty() && !version_at_least(era.since, entry.eras.back().since))
+    reader.fault("since", "the entries must go from the oldest version to the newest");
+  reader.finish();
+  entry.eras.push_back(std::move(era));
+}
 
 }  // namespace
 
@@ -57,10 +85,31 @@ EngineEntry read_engine(std::string_view json_text, const std::string& file) {
   }
   if (auto constants = reader.object("constants"))
     entry.constants = read_engine_constants(*constants, entry.engine.constants, {});
+  for (ObjectReader& era : reader.objects("eras")) read_era(era, entry);
   for (ObjectReader& reserve : reader.objects("reserves")) read_engine_reserve(reserve, entry);
   reader.finish();
   faults.throw_if_any();
   return entry;
+}
+
+EngineEntry for_version(EngineEntry entry, const std::string& version) {
+  entry.engine.version = version;
+  const EngineEra* chosen = nullptr;
+  for (const EngineEra& era : entry.eras)
+    if (version_at_least(version, era.since)) chosen = &era;
+  if (chosen == nullptr) return entry;
+  entry.engine.constants = chosen->constants;
+  for (const ConstantNote& note : chosen->notes) replace_note(entry.constants, note);
+  return entry;
+}
+
+void replace_note(std::vector<ConstantNote>& notes, const ConstantNote& note) {
+  for (ConstantNote& known : notes) {
+    if (known.name != note.name) continue;
+    known = note;
+    return;
+  }
+  notes.push_back(note);
 }
 
 std::string write_engine(const EngineEntry& entry) {
@@ -74,7 +123,13 @@ std::string write_engine(const EngineEntry& entry) {
                       {"chunked_prefill", engine.chunked_prefill},
                       {"block_tokens", engine.block_tokens},
                       {"kv_policy", std::string(to_string(engine.kv_policy))}};
-  json["constants"] = write_constants<EngineConstants>(fields, engine.constants, entry.constants);
+  json["constants"] =
+      write_constants<EngineConstants>(fields, engine.constants, {}, entry.constants);
+  for (const EngineEra& era : entry.eras)
+    json["eras"].push_back(
+        {{"since", era.since},
+         {"constants",
+          write_constants<EngineConstants>(fields, era.constants, engine.constants, era.notes)}});
   json["reserves"] = Json::array();
   for (std::size_t i = 0; i < engine.reserves.size(); ++i)
     json["reserves"].push_back(write_engine_reserve(

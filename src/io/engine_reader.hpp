@@ -13,6 +13,8 @@ void read_engine_settings(ObjectReader& reader, Engine& engine);
 std::vector<ConstantNote> read_engine_constants(ObjectReader reader, EngineConstants& constants,
                                                 const ConstantRules& rules);
 
+/// Puts `note` in the place of the one with its name, or at the end.
+void replace_note(std::vector<ConstantNote>& notes, const ConstantNote& note);
 /// The choice at "kv_policy".
 std::optional<KvPolicy> read_kv_policy(ObjectReader& reader);
 /// One entry of `reserves`, appended to the entry's.

@@ -85,7 +85,7 @@ Json write_engine_reserve(const EngineReserve& reserve, const std::string& sourc
         [&](auto member) {
           if (reserve.*member == otherwise.*member) return;
           if constexpr (std::is_same_v<decltype(member), Bytes EngineReserve::*>)
-            json[std::string(field.name)] = constant_json(reserve.*member);
+            json[std::string(field.name)] = fmt::format("{} B", reserve.*member / byte);
           else
             json[std::string(field.name)] = reserve.*member;
         },

@@ -37,8 +37,8 @@ std::string first_architecture(const Json& object) {
 
 /// Descends through text_config and its other names.
 TextObject find_text(const Json& root) {
-  constexpr std::array<std::string_view, 6> names = {"thinker_config",  "text_config",
-                                                     "llm_config",      "language_config",
+  constexpr std::array<std::string_view, 6> names = {"thinker_config", "text_config",
+                                                     "llm_config",     "language_config",
                                                      "language_model", "text_model_config"};
   TextObject text{&root, "", false};
   for (int depth = 0; depth < 3; ++depth) {
@@ -86,10 +86,10 @@ const Family* find_family(const Json& root, const TextObject& text, const ModelO
   }
   const std::string type = text_of(*text.json, "model_type");
   faults.add(join_pointer(text.pointer, "model_type"),
-             type.empty() ? "missing, and no architecture is named; --assume FAMILY reads the file "
-                            "as a known one"
-                          : "unknown model type \"" + type +
-                                "\"; --assume FAMILY reads it as a known one");
+             type.empty()
+                 ? "missing, and no architecture is named; --assume FAMILY reads the file "
+                   "as a known one"
+                 : "unknown model type \"" + type + "\"; --assume FAMILY reads it as a known one");
   return nullptr;
 }
 

@@ -10,8 +10,8 @@
 namespace tokenroof::io {
 namespace {
 
-/// Matches the subset that appears in such lists: literals, '.', \d \. and other escapes, [classes],
-/// (alternatives), and * + ? behind any of them. `steps` bounds the work.
+/// Matches the subset that appears in such lists: literals, '.', \d \. and other escapes,
+/// [classes], (alternatives), and * + ? behind any of them. `steps` bounds the work.
 class Matcher {
  public:
   explicit Matcher(std::string_view pattern) : pattern_(pattern) {}

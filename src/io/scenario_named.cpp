@@ -80,15 +80,13 @@ void read_reserve(ObjectReader& reader, Engine& engine) {
 }
 
 // A constant that the scenario states is no longer the profile's.
-void replace_note(std::vector<ConstantNote>& notes, ConstantNote note) {
-  for (ConstantNote& known : notes) {
+void restate(std::vector<ConstantNote>& notes, ConstantNote note) {
+  for (const ConstantNote& known : notes) {
     if (known.name != note.name) continue;
     if (note.meaning.empty()) note.meaning = known.meaning;
     if (known.value != note.value) note.source = "scenario";
-    known = std::move(note);
-    return;
   }
-  notes.push_back(std::move(note));
+  replace_note(notes, note);
 }
 
 }  // namespace
@@ -167,15 +165,16 @@ EngineEntry read_engine_part(ObjectReader& scenario, const ScenarioContext& cont
   // a data folder that holds accelerators alone.
   if (name != "default" || context.catalog.find(Shelf::engines, name))
     entry = read_profile(scenario, key, name, context);
+  entry =
+      for_version(std::move(entry), settings ? reader.text("version").value_or("") : std::string());
   Engine& engine = entry.engine;
   if (settings) {
-    engine.version = reader.text("version").value_or("");
     read_engine_settings(reader, engine);
     read_reserve(reader, engine);
     if (auto constants = reader.object("constants"))
       for (ConstantNote& note :
            read_engine_constants(*constants, engine.constants, {.notes_required = false}))
-        replace_note(entry.constants, std::move(note));
+        restate(entry.constants, std::move(note));
     reader.finish();
   }
   note_engine_defaults(reader, engine, "engine " + engine.name, context);

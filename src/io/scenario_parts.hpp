@@ -65,9 +65,6 @@ struct ScenarioContext {
 [[nodiscard]] std::optional<Speculation> read_speculation_part(ObjectReader& scenario);
 [[nodiscard]] std::optional<Disaggregation> read_disaggregation_part(ObjectReader& scenario);
 
-/// Input and output lengths of every request in a CSV file. Throws SpecError.
-[[nodiscard]] LengthLaw read_trace_lengths(const std::filesystem::path& path);
-
 /// The object at `key`, or an empty one, so that every default is noted when a section is absent.
 [[nodiscard]] ObjectReader section(ObjectReader& scenario, std::string_view key);
 [[nodiscard]] ObjectReader empty_section(ObjectReader& scenario, std::string_view key);

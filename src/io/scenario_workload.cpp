@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "scenario_parts.hpp"
+#include "tokenroof/io/trace.hpp"
 
 namespace tokenroof::io {
 namespace {
@@ -50,7 +51,14 @@ LengthLaw read_trace(ObjectReader& reader, const ScenarioContext& context) {
     return {};
   }
   try {
-    return read_trace_lengths(*path);
+    LengthLaw law;
+    law.kind = LengthLaw::Kind::empirical;
+    for (const SimulatedRequest& row : load_trace(*path).requests) {
+      law.input_samples.push_back(row.input);
+      law.output_samples.push_back(row.output);
+    }
+    if (law.input_samples.empty()) reader.fault("trace", "holds no request");
+    return law;
   } catch (const SpecError& error) {
     reader.faults().add(error);
     return {};
@@ -140,7 +148,7 @@ void read_traffic(ObjectReader& reader, const ScenarioContext& context, Workload
   if (step) {
     workload.traffic = read_single_step(reader);
   } else if (closed) {
-    workload.traffic = ClosedLoop{Requests::from_base(
+    workload.traffic = ClosedLoopTraffic{Requests::from_base(
         static_cast<double>(reader.integer("concurrency", Range::at_least(1)).value_or(1)))};
   } else {
     OpenLoop loop;

@@ -112,6 +112,10 @@ std::vector<CapacityFigure> predict_capacity(const CapacityRow& row, const Model
       continue;
     }
     if (figure.metric == "weights_gib_per_gpu") {
+      if (row.notes.find("initial used") != std::string::npos) {
+        figure.reason = "the figure is all memory in use, not weights";
+        continue;
+      }
       const Deployment& d = question.deployment;
       const RankWeights first =
           rank_weights(model, question.precision, d, 0, weight_loading(engine, question.precision));

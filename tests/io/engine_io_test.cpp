@@ -12,7 +12,8 @@ const char* profile = R"({"name": "vllm", "versions": ["0.15"],
   "defaults": {"memory_fraction": 0.92, "max_sequences": 1024, "kv_policy": "uniform_pages"},
   "constants": {
     "step": {"value": "0.5 ms", "meaning": "host time per step", "source": "fit", "date": "2026-01-01", "rows": 900, "fit_error": 0.09},
-    "decode_efficiency": {"value": 0.9, "meaning": "m", "source": "s", "date": "2026-01-01"}},
+    "prompt_efficiency": {"value": 0.9, "meaning": "m", "source": "s", "date": "2026-01-01"}},
+  "eras": [{"since": "0.12", "constants": {"step": {"value": "0.3 ms", "meaning": "m", "source": "s", "date": "2026-02-01"}}}],
   "reserves": [{"since": "0.10", "runtime": "0.5 GiB", "graphs": "1 GiB", "activation_per_token": 8, "kv_policy": "full_length", "reports_capacity": true, "source": "logs"}]})";
 }  // namespace
 
@@ -25,7 +26,7 @@ TEST_CASE("an engine profile is read, and written so that it reads the same") {
     CHECK(engine.max_sequences == 1024);
     CHECK(engine.kv_policy == KvPolicy::uniform_pages);
     CHECK(engine.constants.step / millisecond == Approx(0.5));
-    CHECK(engine.constants.decode_efficiency == 0.9);
+    CHECK(engine.constants.prompt_efficiency == 0.9);
     REQUIRE(engine.reserves.size() == 1);
     CHECK(engine.reserves[0].runtime == 0.5 * gibibyte);
     CHECK(engine.reserves[0].graphs == 1 * gibibyte);
@@ -36,6 +37,21 @@ TEST_CASE("an engine profile is read, and written so that it reads the same") {
     REQUIRE(!entry.constants.empty());
     CHECK(entry.constants[0].rows == 900);
     CHECK(entry.constants[0].fit_error == 0.09);
+  }
+}
+
+TEST_CASE("the constants are those of the version's era") {
+  const EngineEntry first = read_engine(profile, "f.json");
+  for (const EngineEntry& entry : {first, read_engine(write_engine(first), "g.json")}) {
+    const auto step = [&](const std::string& version) {
+      return for_version(entry, version).engine.constants.step / microsecond;
+    };
+    CHECK(step("0.9.1") == Approx(500));
+    CHECK(step("0.12") == Approx(300));
+    CHECK(step("") == Approx(300));
+    CHECK(for_version(entry, "0.13").engine.constants.prompt_efficiency == 0.9);
+    CHECK(for_version(entry, "0.13").engine.version == "0.13");
+    CHECK(for_version(entry, "0.13").constants[0].date == "2026-02-01");
   }
 }
 
@@ -55,6 +71,6 @@ TEST_CASE("profiles that are refused") {
   CHECK_THAT(refusal(R"("step": {"value": "0.5 GB")" + notes), Contains("expected a time"));
   CHECK_THAT(refusal(R"("step": {"value": 0.5)" + notes), Contains("expected a time"));
   CHECK_THAT(refusal(R"("step": {"value": "-1 ms")" + notes), Contains("must be at least 0"));
-  CHECK_THAT(refusal(R"("decode_efficiency": {"value": 1.5)" + notes), Contains("above 0 to 1"));
+  CHECK_THAT(refusal(R"("prompt_efficiency": {"value": 0)" + notes), Contains("greater than 0"));
   CHECK_THAT(refusal(R"("stepp": {"value": 1)" + notes), Contains("did you mean \"step\""));
 }

@@ -86,7 +86,7 @@ TEST_CASE("compressed layers keep a window of single tokens and one entry per so
   CHECK(at(model, 100).base() == 10 * 1024 * (100 + 25));
   CHECK(at(model, 8192).base() == 10 * 1024 * (128 + 2048));
   CHECK(growth(model) == 10 * 1024 / 4);
-  compressed.rotary_dim = 64;  // fp8: 448 + 128 + 7 scales, padded by one
+  // fp8: 448 + 128 + 7 scales, padded by one
   CHECK(layer_kv_bytes_per_token(compressed, formats::fp8) == 584);
 }
 

@@ -134,6 +134,26 @@ TEST_CASE("latent attention before its kernels: padded keys and values per head"
   CHECK(now.bytes_at(tokens_each(16)) == 16.0 * 60 * 576 * 2 * byte);
 }
 
+TEST_CASE("compressed layers: a fixed part per sequence dominates", "[kv_policy]") {
+  // vllm#51041, vllm#54703: DeepSeek-V4-Flash logged 2,175,276 tokens and 8.30 x 262,144 in 32.08
+  // GiB: about 3,300 B per token and 3.2e9 B per sequence. Ours is within 6 % of the log.
+  Attention sliding = grouped(1, 512, 128);
+  sliding.one_entry_for_both = true;
+  Attention coarse = sliding, fine = sliding;
+  coarse.compress_ratio = 128;
+  fine.compress_ratio = 4;
+  fine.index_heads = 64;
+  fine.index_dim = 128;
+  fine.index_top_k = 512;
+  const Model model = cache_only({{2, sliding}, {20, coarse}, {21, fine}});
+  const KvReservation cache = reserved(model, vllm("0.24"), formats::fp8);
+  CHECK(cache.concurrency(32.08 * gibibyte, tokens_each(262144)) == Approx(8.30).epsilon(0.06));
+  const double slope =
+      (cache.bytes_at(tokens_each(1048576)) - cache.bytes_at(tokens_each(524288))).base() / 524288;
+  CHECK(slope == Approx(3300).epsilon(0.2));
+  CHECK(cache.bytes_at(tokens_each(262144)).base() - 262144 * slope == Approx(3.2e9).epsilon(0.1));
+}
+
 TEST_CASE("llama.cpp: windows keep window + micro-batch cells", "[kv_policy]") {
   // Gemma-4-26B-A4B, 25 windowed layers of 8 x 256, 5 global of 2 x 512: GB at 4k, 32k, 128k.
   Engine engine = bare_engine();

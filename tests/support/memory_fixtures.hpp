@@ -27,7 +27,7 @@ inline std::vector<EngineReserve> vllm_reserves() {
   latents.latent_per_head = false;
   EngineReserve v1 = latents;
   v1.since = "0.8";
-  v1.runtime = 0.13 * gibibyte;
+  v1.runtime = 0.16 * gibibyte;
   v1.collectives = 0.42 * gibibyte;
   EngineReserve hybrid = v1;
   hybrid.since = "0.10";
@@ -40,7 +40,7 @@ inline std::vector<EngineReserve> vllm_reserves() {
   lean.keeps_expert_scratch = true;
   EngineReserve wide = lean;
   wide.since = "0.19";
-  wide.runtime = 0.25 * gibibyte;
+  wide.runtime = 0.28 * gibibyte;
   wide.collectives = 1.85 * gibibyte;
   EngineReserve aligned = wide;
   aligned.since = "0.20";

@@ -74,6 +74,13 @@ struct EconomicsAnswer {
   double utilization = 1;  ///< of paid time
 };
 
+/// One line of a breakdown: an operator, all its layers together.
+struct OperatorTime {
+  OperatorKind kind;
+  OperatorCost<double> cost;
+  StepTime<double> time;
+};
+
 /// Why a metric is empty: its key in the JSON answer, and the reason.
 struct Missing {
   std::string metric;

@@ -36,10 +36,10 @@ struct EngineConstants {
   double mixture_slowdown = 1;       ///< factor on steps of mixtures of experts, >= 1
   double communication_overlap = 0;  ///< share of collectives hidden behind compute, [0, 1)
 
-  // First token in closed loop.
-  Seconds request_overhead;  ///< transport, tokenising, first scheduling
-  double prompts_ahead = 0;  ///< other prompts served first where lengths are fixed
-  double steps_waited = 1;   ///< decode steps between arrival and first token
+  // First token.
+  Seconds request_overhead;  ///< transport and first scheduling, per request
+  Seconds per_prompt_token;  ///< tokenising and transport, per prompt token
+  double prompts_ahead = 0;  ///< closed loop, fixed lengths: other prompts served before the own
 
   // Residuals: quantiles of measured over predicted time.
   double spread_low = 1;   ///< 10th percentile

@@ -53,7 +53,7 @@ struct OpenLoop {
   double arrival_squared_cv = 1;   ///< of inter-arrival times; 1: Poisson
 };
 /// A fixed number of requests is always in the system; each one that ends is replaced.
-struct ClosedLoop {
+struct ClosedLoopTraffic {
   Requests concurrency;  ///< of the whole deployment
 };
 /// One step, no traffic: a batch of sequences that each hold `context` tokens.
@@ -76,7 +76,7 @@ struct Workload {
   TokensPerRequest input = TokensPerRequest::from_base(0);   ///< stated prompt length
   TokensPerRequest output = TokensPerRequest::from_base(1);  ///< stated output length
   LengthLaw lengths;
-  std::variant<SingleStep, ClosedLoop, OpenLoop> traffic;
+  std::variant<SingleStep, ClosedLoopTraffic, OpenLoop> traffic;
   double prefix_hit_rate = 0;  ///< share of prompt tokens found in the prefix cache
   std::optional<Sessions> sessions;
 };

@@ -11,6 +11,7 @@
 #include "tokenroof/describe/model.hpp"
 #include "tokenroof/io/accelerator_io.hpp"
 #include "tokenroof/io/engine_io.hpp"
+#include "tokenroof/io/kernels_io.hpp"
 
 namespace tokenroof::io {
 
@@ -33,10 +34,14 @@ class Catalog {
   [[nodiscard]] std::vector<std::string> names(Shelf shelf) const;
   [[nodiscard]] AcceleratorEntry accelerator(std::string_view name) const;
   [[nodiscard]] Model model(std::string_view name) const;
-  [[nodiscard]] EngineEntry engine(std::string_view name) const;
+  /// As of `version`; empty: the newest.
+  [[nodiscard]] EngineEntry engine(std::string_view name, const std::string& version = {}) const;
   /// As engine(), but a name without a profile gets the constants of `default` and has_profile
   /// false: for measurements of engines that nobody has calibrated.
-  [[nodiscard]] EngineEntry engine_or_default(std::string_view name) const;
+  [[nodiscard]] EngineEntry engine_or_default(std::string_view name,
+                                              const std::string& version = {}) const;
+  /// Constants of kernels and links: kernels.json, or what is built in without that file.
+  [[nodiscard]] KernelEntry kernels() const;
 
   /// The id that `name` stands for, none when unknown.
   [[nodiscard]] std::optional<std::string> find(Shelf shelf, std::string_view name) const;

@@ -4,12 +4,12 @@
 //   defaults              memory_fraction, max_sequences, max_batched_tokens, chunked_prefill,
 //                         block_tokens, kv_policy (exact, uniform_pages, full_length,
 //                         windowed_cells)
-//   constants             NAME: {"value": "0.5 ms" or a number, "meaning", "source", "date",
-//   "rows",
-//                         "fit_error"}; the names are the members of EngineConstants, at most 16
-//   reserves              [{"since": "0.15", "runtime": "0.5 GiB", "logit_bytes": 8, ...,
-//   "source"}]
-//                         the members of EngineReserve, oldest version first
+//   constants             {NAME: {"value": "0.5 ms" or a number, "meaning", "source", "date",
+//                         "rows", "fit_error"}}; names are members of EngineConstants, at most 16
+//   eras                  [{"since": "0.12", "constants": {...}}]: from that version on, these
+//                         values in place of those above
+//   reserves              [{"since": "0.15", "runtime": "0.5 GiB", "logit_bytes": 8, "source"}]:
+//                         members of EngineReserve; both lists go from old to new
 #pragma once
 
 #include <cstdint>
@@ -33,16 +33,27 @@ struct ConstantNote {
   std::optional<double> fit_error;   ///< median absolute relative error over those rows
 };
 
+/// Constants from one version of an engine on.
+struct EngineEra {
+  std::string since;
+  EngineConstants constants;
+  std::vector<ConstantNote> notes;
+};
+
 /// An engine with its defaults filled in, and the origin of its constants.
 struct EngineEntry {
   Engine engine;
   std::vector<std::string> versions;
-  std::vector<ConstantNote> constants;
+  std::vector<ConstantNote> constants;       ///< notes on engine.constants
+  std::vector<EngineEra> eras;               ///< oldest first
   std::vector<std::string> reserve_sources;  ///< of engine.reserves, in their order
 };
 
 /// Reads one profile. Throws SpecError with all faults; `file` is for messages.
 [[nodiscard]] EngineEntry read_engine(std::string_view json_text, const std::string& file);
+
+/// The entry as of `version` (empty: the newest): engine.version and the constants of its era.
+[[nodiscard]] EngineEntry for_version(EngineEntry entry, const std::string& version);
 
 /// The profile as JSON text, such that read_engine gives the same entry back. Notes are taken from
 /// `entry.constants` by name. A constant without a note is written when it is not at its default,

@@ -37,9 +37,10 @@ namespace tokenroof {
         return heads * (attention.key_dim + attention.value_dim) * bytes;
       // One entry serves as key and value. With an fp8 cache its rotary part stays 16-bit, and each
       // 64 of the rest have a one-byte scale, padded by one (DeepSeek-V4: 448 + 2 x 64 + 8 = 584).
-      if (bytes == 1 && attention.rotary_dim > 0)
-        return heads * (attention.key_dim + attention.rotary_dim +
-                        (attention.key_dim - attention.rotary_dim) / 64.0 + 1);
+      if (bytes == 1) {
+        const int rotary = attention.rotary_dim > 0 ? attention.rotary_dim : 64;
+        return heads * (attention.key_dim + rotary + (attention.key_dim - rotary) / 64.0 + 1);
+      }
       return heads * attention.key_dim * bytes;
     }
     case AttentionKind::latent: {

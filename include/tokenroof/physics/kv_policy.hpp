@@ -4,7 +4,8 @@
 //   exact           pages by kind of layer, a window holds no more than its tokens
 //   full_length     as exact, but windowed layers keep every token (vLLM before its hybrid cache)
 //   uniform_pages   vLLM's hybrid cache: layers of a kind are cut into groups of one size, pages of
-//                   all kinds are made equal, every group draws blocks from one pool
+//                   all kinds are made equal, every group draws blocks from one pool; compressed
+//                   layers keep pages of their own kinds, and the sums they compress
 //   windowed_cells  llama.cpp: windowed layers hold window + micro-batch cells, padded to 256
 //
 // A model whose layers are all of one kind is the same under every policy:
@@ -21,93 +22,9 @@
 #include "tokenroof/describe/engine.hpp"
 #include "tokenroof/describe/model.hpp"
 #include "tokenroof/physics/kv_cache.hpp"
+#include "tokenroof/physics/kv_reservation.hpp"
 
 namespace tokenroof {
-
-/// Layers whose cache is allocated together, on one rank.
-struct KvPages {
-  int groups = 1;           ///< so many like groups, each of which takes blocks for a sequence
-  double block_tokens = 1;  ///< context tokens of a block
-  double block_bytes = 0;   ///< of one block of one group, over the group's layers
-  double window = 0;        ///< tokens kept beside those being computed; 0: all
-  double lookahead = 0;     ///< tokens of a step that a window holds on top of itself
-  int spare_blocks = 0;     ///< a moving window straddles one block more
-  int state_blocks = 0;     ///< > 0: recurrent state, this many blocks whatever the context
-
-  /// Blocks of one group that a sequence of `context` tokens holds.
-  [[nodiscard]] double blocks(double context) const {
-    if (state_blocks > 0) return context > 0 ? state_blocks : 0;
-    const double held = window > 0 ? std::min(context, window + lookahead) : context;
-    return std::ceil(held / block_tokens) + (context > 0 ? spare_blocks : 0);
-  }
-};
-
-/// The cache of one rank as an engine lays it out.
-struct KvReservation {
-  std::vector<KvPages> pages;
-  double sequence_bytes = 0;  ///< recurrent state kept outside the blocks, per sequence
-  bool one_pool = false;      ///< all blocks are alike and any group may take any
-  bool reports_capacity = false;
-
-  /// Bytes reserved for a sequence of `context` tokens, whole blocks.
-  [[nodiscard]] Bytes bytes_at(TokensPerRequest context) const {
-    double sum = context.base() > 0 ? sequence_bytes : 0;
-    for (const KvPages& kind : pages)
-      sum += kind.groups * kind.blocks(context.base()) * kind.block_bytes;
-    return Bytes::from_base(sum);
-  }
-  /// Blocks of a pool; 0 where kinds of pages differ and there is no such number.
-  [[nodiscard]] double blocks(Bytes pool) const {
-    if (pages.empty() || !(one_pool || pages.size() == 1)) return 0;
-    return std::max(0.0, std::floor(pool.base() / pages.front().block_bytes));
-  }
-  /// Sequences of `context` tokens that the pool holds at once, as a ratio (engines print it as
-  /// "Maximum concurrency ... 7.16x"). A model without a cache has no limit: 1e12.
-  [[nodiscard]] double concurrency(Bytes pool, TokensPerRequest context) const {
-    if (pool <= Bytes{}) return 0;
-    const Bytes each = bytes_at(context);
-    if (each <= Bytes{}) return unlimited;
-    if (one_pool || (pages.size() == 1 && sequence_bytes == 0))
-      return blocks(pool) / (each.base() / pages.front().block_bytes);
-    return pool / each;
-  }
-  /// The longest context of a single sequence in the pool, in whole tokens; 1e12 when nothing
-  /// grows.
-  [[nodiscard]] TokensPerRequest longest_context(Bytes pool) const {
-    const auto fits = [&](double context) {
-      return concurrency(pool, TokensPerRequest::from_base(context)) >= 1;
-    };
-    if (!fits(1)) return {};
-    double low = 1, high = 2;
-    while (high < unlimited && fits(high)) high *= 2;
-    if (high >= unlimited) return TokensPerRequest::from_base(unlimited);
-    low = high / 2;
-    while (high - low > 1) {
-      const double middle = std::floor(0.5 * (low + high));
-      (fits(middle) ? low : high) = middle;
-    }
-    return TokensPerRequest::from_base(low);
-  }
-  /// What the engine's log calls the size of the cache, in tokens; `context` is its maximum length.
-  /// Layers of one kind: blocks x block. Several kinds: blocks / groups x block under uniform pages
-  /// until the version that reports capacity, concurrency x context since and elsewhere.
-  [[nodiscard]] Tokens tokens(Bytes pool, TokensPerRequest context) const {
-    if (pages.empty() || pool <= Bytes{}) return {};
-    int groups = 0;
-    double smallest = pages.front().block_tokens;
-    for (const KvPages& kind : pages) {
-      groups += kind.groups;
-      if (kind.state_blocks == 0) smallest = std::min(smallest, kind.block_tokens);
-    }
-    if (groups == 1 && sequence_bytes == 0)
-      return Tokens::from_base(blocks(pool) * pages.front().block_tokens);
-    if (one_pool && !(reports_capacity && context.base() > 0))
-      return Tokens::from_base(std::floor(blocks(pool) / groups) * smallest);
-    return Tokens::from_base(std::floor(concurrency(pool, context) * context.base()));
-  }
-
-  static constexpr double unlimited = 1e12;
-};
 
 /// Beyond model and engine, what decides the layout on a rank.
 struct KvLayoutOptions {
@@ -137,6 +54,15 @@ struct LayerKind {
   const double head = std::exp2(std::ceil(std::log2(attention.key_dim + attention.rotary_dim)));
   return kv_heads_per_rank(attention.query_heads, tensor_parallel) * 2 * head *
          format.bytes_per_element;
+}
+
+/// Bytes per token of the running sums from which a compressed layer makes its entries: value and
+/// weight of `elements` in fp32, twice where neighbouring entries overlap. They are kept in pages
+/// of 64 entries of `entry_bytes`, a power of two of tokens to a page (vLLM, DeepSeek-V4).
+[[nodiscard]] inline double compressor_bytes(double elements, bool overlap, double entry_bytes) {
+  const double page = 64 * entry_bytes;
+  const double raw = elements * 2 * 4 * (overlap ? 2 : 1);
+  return page / std::exp2(std::floor(std::log2(page / raw)));
 }
 
 /// Groups of equal size and pages of equal bytes. Windowed kinds and small kinds take as many
@@ -188,6 +114,7 @@ struct LayerKind {
   const double block = engine.block_tokens;
 
   std::vector<detail::LayerKind> kinds;
+  bool compressed = false;
   const auto add = [&](const detail::LayerKind& added) {
     if (added.layers == 0 || (added.bytes_per_token == 0 && added.state == 0)) return;
     for (detail::LayerKind& kind : kinds)
@@ -212,6 +139,19 @@ struct LayerKind {
                                     .entries)
       add({static_cast<double>(entry.layers), entry.bytes_per_token / entry.compress_ratio,
            policy == KvPolicy::full_length ? 0.0 : static_cast<double>(entry.window)});
+    if (policy == KvPolicy::uniform_pages && attention.compress_ratio > 1) {
+      // The sums of a whole step stand beside those of the entry being made.
+      compressed = true;
+      const bool overlap = attention.index_heads > 0;
+      const double layers = counts[g], window = attention.compress_ratio * (overlap ? 2 : 1);
+      const double entry = layer_kv_bytes_per_token(attention, precision.kv_cache);
+      add({layers, detail::compressor_bytes(attention.key_dim, overlap, entry), window});
+      if (overlap)
+        add({layers,
+             detail::compressor_bytes(attention.index_dim, overlap,
+                                      layer_index_bytes_per_token(attention)),
+             window});
+    }
     // Each draft adds a row to the convolution window, which is three rows wide in every model
     // seen.
     double state = layer_state_bytes(attention, precision.activations, options.tensor_parallel);
@@ -223,7 +163,7 @@ struct LayerKind {
   const bool mixed = kinds.size() > 1 && std::any_of(kinds.begin(), kinds.end(), bounded);
 
   KvReservation reservation;
-  if (policy == KvPolicy::uniform_pages && mixed) {
+  if (policy == KvPolicy::uniform_pages && mixed && !compressed) {
     reservation = detail::uniform_pages(kinds, block, habits, options.draft_tokens,
                                         engine.max_batched_tokens);
   } else {
@@ -240,6 +180,11 @@ struct LayerKind {
       windowed.block_tokens = block;
       windowed.block_bytes = kind.layers * kind.bytes_per_token * block;
       windowed.window = kind.window;
+      if (compressed) {
+        windowed.window -= 1;
+        windowed.lookahead = engine.max_batched_tokens;
+        windowed.spare_blocks = 1;
+      }
       if (policy == KvPolicy::windowed_cells)
         windowed.window =
             std::ceil((kind.window + micro_batch_cells) / cell_padding) * cell_padding;

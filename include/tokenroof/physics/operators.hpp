@@ -35,15 +35,31 @@ enum class OperatorKind {
   combine,
   gather_logits,
   stage_transfer,
+  small_kernels,
+  host,
 };
-inline constexpr const char* operator_names[] = {
-    "query_key_value", "latent_query",   "latent_compress",
-    "latent_expand",   "indexer",        "attention",
-    "recurrent_input", "recurrent_core", "attention_output",
-    "gate_up",         "down",           "router",
-    "routed_experts",  "shared_experts", "head",
-    "all_reduce",      "dispatch",       "combine",
-    "gather_logits",   "stage_transfer"};
+inline constexpr const char* operator_names[] = {"query_key_value",
+                                                 "latent_query",
+                                                 "latent_compress",
+                                                 "latent_expand",
+                                                 "indexer",
+                                                 "attention",
+                                                 "recurrent_input",
+                                                 "recurrent_core",
+                                                 "attention_output",
+                                                 "gate_up",
+                                                 "down",
+                                                 "router",
+                                                 "routed_experts",
+                                                 "shared_experts",
+                                                 "head",
+                                                 "all_reduce",
+                                                 "dispatch",
+                                                 "combine",
+                                                 "gather_logits",
+                                                 "stage_transfer",
+                                                 "small_kernels",
+                                                 "host"};
 [[nodiscard]] constexpr const char* to_string(OperatorKind kind) {
   return operator_names[static_cast<int>(kind)];
 }
@@ -90,6 +106,15 @@ struct OperatorCost {
   S cache_bytes = S(0);  ///< KV cache and recurrent state read
   S activation_bytes = S(0);
   S message_bytes = S(0);  ///< of the full, unsharded tensor
+
+  OperatorCost& operator+=(const OperatorCost& other) {
+    flops += other.flops;
+    weight_bytes += other.weight_bytes;
+    cache_bytes += other.cache_bytes;
+    activation_bytes += other.activation_bytes;
+    message_bytes += other.message_bytes;
+    return *this;
+  }
 };
 
 /// rows x k times k x n on one rank.

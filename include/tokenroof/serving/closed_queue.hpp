@@ -27,6 +27,51 @@ struct ClosedQueue {
   SecondsPerToken tpot;    ///< mean over tokens; 0 for answers of one token
 };
 
+namespace detail {
+
+/// Chunked prefill in a closed loop of n > 1: newcomers come per step, whatever the step takes, so
+/// the prompts form a queue in steps, served m = C / P prompts a step.
+struct StepQueue {
+  double rate = 0;         ///< completions a second
+  double first_token = 0;  ///< s from admission to the first token
+};
+[[nodiscard]] inline StepQueue step_queue(const EngineWork& w, double n) {
+  const double squares = 1 + w.cp2;  // E[P^2] / E[P]^2
+  double decoding = n;
+  StepQueue q;
+  for (int i = 0; i < 60; ++i) {
+    const double c = w.room(decoding), T = w.step(decoding);
+    const double served = c / w.load.prompt.base();
+    const double coming = decoding / w.decodes;
+    const double load = coming / served;
+    if (load >= 1) {  // the budget is the limit: full steps, the rest of the n wait for it
+      const double fewer = std::max(1.0, std::min(n, w.decodes * served));
+      decoding = 0.5 * (decoding + fewer);
+      q.rate = served / (T + c * w.token_time);
+      q.first_token = (n - decoding) / q.rate;
+      continue;
+    }
+    const EngineWork::Service s = w.service(c, T);
+    // Work found, in steps (Lindley's equation for a slot that serves 1), and those ahead of one
+    // that come with the same step; both leave room in the own steps before they cost further ones.
+    const double variance = coming * squares / (served * served);
+    const double found = std::max(0.0, 0.5 * (variance + load * load - load) / (1 - load));
+    const double beside = 0.5 * std::min(coming, n - 1) / served;
+    const double ahead = found + beside;
+    const double slack = std::max(0.0, s.steps - 1 / served);
+    const double further = ahead > 0 ? ahead * std::exp(-slack / ahead) : 0;
+    const double behind = slack > 0 ? slack * -std::expm1(-beside / slack) : 0;
+    const double whole = c * w.token_time;
+    q.rate = w.rate_at(decoding);
+    q.first_token = (s.steps + further) * T + w.tp + (ahead + behind) * whole;
+    const double left = n - coming * (s.steps + further);
+    decoding = 0.5 * (decoding + std::clamp(left, 0.5, n));
+  }
+  return q;
+}
+
+}  // namespace detail
+
 /// `concurrency` = C >= 1; `load.arrivals` is ignored. `synchrony` in [0, 1]: 0 when the requests
 /// have spread out over their lives (any variation of lengths does that in time), 1 when all still
 /// start together, as equal lengths under exclusive prefill keep doing: then a request waits in the
@@ -39,38 +84,30 @@ struct ClosedQueue {
   ClosedQueue q;
   q.admitted = n * request;
 
-  // Under chunked prefill some of the n are in prefill while a step decodes the others.
-  double decoding = n, own = w.tp, others = 0;
-  const double together = w.decodes > 0 ? n / w.decodes : n;  // mean replaced at the end of a step
-  if (w.chunked) {
-    double rate = 0;
-    for (int i = 0; i < 40; ++i) {
-      const double c = w.room(decoding), T = w.step(decoding);
-      const detail::EngineWork::Service s = w.service(c, T);
-      rate = std::min(w.decodes > 0 ? w.rate_at(decoding) : 1 / s.mean, 1 / s.mean);
-      const double busy = std::min(0.999, rate * s.mean);
-      own = s.steps * T + w.tp;
-      // Seen from a newcomer n - 1 others are there; they come with steps, hence the batch term.
-      others = std::min(0.5 * rate * s.square / (1 - busy) * (n - 1) / n, 0.5 * (n - 1) * s.mean);
-      const double mixed = T / std::max(0.02, 1 - rate * w.tp);
-      const double under_way = rate * mixed * (s.steps + others / (T + c * w.token_time));
-      decoding = 0.5 * (decoding + std::max(n > 1 ? 0.5 : 1.0, n - under_way));
-    }
-    if (n <= 1) {
-      decoding = 1;
-      rate = 1 / (w.decodes * w.step(1) + own);
-    }
-    q.rate = rate * request / second;
+  double after_admission = w.tp;
+  if (w.chunked && n > 1 && w.decodes > 0) {
+    const detail::StepQueue steady = detail::step_queue(w, n);
+    q.rate = steady.rate * request / second;
+    after_admission = steady.first_token;
+  } else if (w.chunked) {
+    const detail::EngineWork::Service s = w.service(w.room(n), w.step(n));
+    after_admission = s.steps * w.step(1) + w.tp;
+    q.rate = n / (w.decodes * w.step(1) + n * after_admission) * request / second;
   } else {
+    // Independent ends are Poisson(n / (O - 1)) a step, as one of them sees it; in step: all n.
+    const bool packed = load.mode == PrefillMode::packed;
+    const double fit = packed && w.token_time > 0
+                           ? std::clamp(load.token_budget.base() / load.prompt.base(), 1.0, n)
+                           : 1;
+    const double together = std::min(w.decodes > 0 ? n / w.decodes : n, n - 1);
+    const double apart = (packed ? 1.0 : 0.5) * together;
+    const double in_step = 0.5 * (n + fit) - 1;
+    after_admission += ((1 - synchrony) * apart + synchrony * in_step) * w.tp;
     q.rate = w.rate_at(n) * request / second;
-    const double ahead = load.mode == PrefillMode::packed ? 1.0 : 0.5;
-    // Independent ends: Poisson(together) a step, seen by one of them; in step: all n.
-    others =
-        ((1 - synchrony) * ahead * std::min(together, n - 1) + synchrony * ahead * (n - 1)) * w.tp;
   }
   q.residence = C * request / q.rate;
   q.admission = (C - n) * request / q.rate;
-  q.ttft = q.admission + (own + others) * second;
+  q.ttft = q.admission + after_admission * second;
   const double rest = (q.residence - q.ttft).base();
   q.tpot = SecondsPerToken::from_base(w.decodes > 0 ? std::max(0.0, rest) / w.decodes : 0);
   q.decoding = q.rate * std::max(0.0, rest) * second;

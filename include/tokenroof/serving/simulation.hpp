@@ -12,7 +12,7 @@
 
 namespace tokenroof {
 
-/// Runs `requests` (sorted by arrival) through `engine`. `step_time(const StepLoad&) -> Seconds`
+/// Runs `requests` (sorted by arrival) through `engine`. `step_time(const SimulatedStep&) -> Seconds`
 /// must be positive for a load that is not empty. Deterministic: no clock, no hidden randomness.
 /// A request that could never fit the pool is rejected and counted; nothing throws.
 /// Time grows with steps, not tokens: 9,000 requests of 250 tokens take some milliseconds.

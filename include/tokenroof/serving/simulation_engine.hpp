@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tokenroof/serving/simulation_kv.hpp"
+#include "tokenroof/serving/simulation_recorder.hpp"
 #include "tokenroof/serving/simulation_types.hpp"
 
 namespace tokenroof::detail {
@@ -22,8 +23,8 @@ class EngineRun {
         plan_(plan),
         states_(requests.size()),
         kv_(engine.kv_blocks, engine.block_tokens),
-        warm_(static_cast<std::size_t>(static_cast<double>(requests.size()) *
-                                       std::clamp(plan.warm_up, 0.0, 1.0))) {
+        recorder_(plan, requests.size()),
+        result_(recorder_.result) {
     if (plan.keep_records) result_.records.resize(requests.size());
     if (plan.concurrency > 0)
       for (int c = 0; c < plan.concurrency && issued_ < requests.size(); ++c) issue(0);
@@ -39,7 +40,7 @@ class EngineRun {
         continue;
       }
       admit();
-      const StepLoad load = compose();
+      const SimulatedStep load = compose();
       if (load.decoding == 0 && load.prefill_tokens == 0)
         continue;  // a rejection emptied the queue
       ++result_.steps;
@@ -52,7 +53,7 @@ class EngineRun {
 
  private:
   struct State {
-    double arrival = 0, admitted = -1, first = -1, finish = -1;
+    RequestTimes times;
     double last = 0;          // time of the latest token when it was preempted or began to decode
     std::int64_t joined = 0;  // decode counter when decoding began
     std::int64_t own_blocks = 0;  // blocks not shared with a group
@@ -74,7 +75,7 @@ class EngineRun {
   };
 
   void issue(double time) {
-    states_[issued_].arrival = time;
+    states_[issued_].times.arrival = time;
     waiting_.push_back(static_cast<int>(issued_++));
   }
   void arrive() {
@@ -85,33 +86,20 @@ class EngineRun {
 
   // Moves the clock, with the time averages. Requests that arrive in between count from then on.
   void advance(double to, bool busy) {
-    const double from = clock_;
-    const double waited = static_cast<double>(waiting_.size());
-    const double admitted =
-        static_cast<double>(decoding_) + static_cast<double>(prefilling_.size());
-    result_.system_integral += (waited + admitted) * (to - from);
-    double arrivals = 0;
-    if (plan_.concurrency == 0)
+    Occupancy o;
+    o.decoding = decoding_;
+    o.admitted = admitted_count();
+    o.waiting = static_cast<double>(waiting_.size());
+    o.kv_blocks = kv_.used();
+    if (plan_.concurrency == 0) {
       for (std::size_t i = issued_; i < requests_.size(); ++i) {
         const double at = requests_[i].arrival.base();
         if (at >= to) break;
-        arrivals += to - std::max(at, from);
+        o.late += to - std::max(at, clock_);
       }
-    result_.system_integral += arrivals;
-    if (issued_ > warm_ && issued_ < requests_.size()) {
-      window_ += to - from;
-      busy_ += busy ? to - from : 0;
-      running_area_ += static_cast<double>(decoding_) * (to - from);
-      admitted_area_ += admitted * (to - from);
-      waiting_area_ += waited * (to - from) + arrivals;
-      kv_area_ += static_cast<double>(kv_.used()) * (to - from);
     }
-    peak_kv_ = std::max(peak_kv_, kv_.used());
-    if (plan_.sample_interval.base() > 0 && to >= next_sample_) {
-      result_.occupancy.push_back({to * second, decoding_ + static_cast<int>(prefilling_.size()),
-                                   static_cast<int>(waiting_.size()), kv_.used()});
-      next_sample_ = to + plan_.sample_interval.base();
-    }
+    const bool measured = recorder_.warm(issued_) && issued_ < requests_.size();
+    recorder_.interval(clock_, to, busy, measured, o);
     clock_ = to;
   }
 
@@ -155,7 +143,7 @@ class EngineRun {
       s.cached = std::min(cached, s.target - 1);  // the last token is always computed
       s.held = s.cached;
       result_.cached_tokens += s.cached;
-      if (s.admitted < 0) s.admitted = clock_;
+      if (s.times.admitted < 0) s.times.admitted = clock_;
       s.phase = State::Phase::prefilling;
       prefilling_.push_back(id);
       if (kv_.limited()) admitted_.emplace_back(id, s.epoch);
@@ -163,8 +151,8 @@ class EngineRun {
   }
   void reject(State& s) {
     s.phase = State::Phase::over;
-    s.finish = clock_;
-    result_.residence_sum += clock_ - s.arrival;
+    s.times.finish = clock_;
+    result_.residence_sum += clock_ - s.times.arrival;
     ++result_.rejected;
     ended();
   }
@@ -177,8 +165,8 @@ class EngineRun {
   }
 
   // ---- one step ---------------------------------------------------------------------------------
-  [[nodiscard]] StepLoad compose() {
-    StepLoad load;
+  [[nodiscard]] SimulatedStep compose() {
+    SimulatedStep load;
     const bool alone = !engine_.chunked && !prefilling_.empty();
     if (decoding_ > 0 && !alone) {
       if (kv_.limited()) make_room();
@@ -241,10 +229,10 @@ class EngineRun {
     result_.generated_tokens += decoding_;
     // Those that joined since the last decode have waited from their own first token.
     const double fresh = static_cast<double>(fresh_.size());
-    const bool measured = issued_ > warm_;
+    const bool measured = recorder_.warm(issued_);
     if (measured) {
-      if (decoding_ > fresh) gaps_.add(clock_ - last_decode_, decoding_ - fresh);
-      for (const double since : fresh_) gaps_.add(clock_ - since, 1);
+      if (decoding_ > fresh) recorder_.gap(clock_ - last_decode_, decoding_ - fresh);
+      for (const double since : fresh_) recorder_.gap(clock_ - since, 1);
     }
     fresh_.clear();
     last_decode_ = clock_;
@@ -284,10 +272,10 @@ class EngineRun {
       if (spec(id).prefix_group >= 0) groups_[spec(id).prefix_group].computed = true;
       ++result_.generated_tokens;
       ++s.done;
-      if (s.first < 0) {
-        s.first = clock_;
-      } else if (issued_ > warm_) {
-        gaps_.add(clock_ - s.last, 1);  // the gap that the preemption tore
+      if (s.times.first < 0) {
+        s.times.first = clock_;
+      } else if (recorder_.warm(issued_)) {
+        recorder_.gap(clock_ - s.last, 1);  // the gap that the preemption tore
       }
       s.last = clock_;
       const int rest = spec(id).output - s.done;
@@ -313,8 +301,8 @@ class EngineRun {
     State& s = state(id);
     release(id);
     s.phase = State::Phase::over;
-    s.finish = clock_;
-    result_.residence_sum += clock_ - s.arrival;
+    s.times.finish = clock_;
+    result_.residence_sum += clock_ - s.times.arrival;
     ++result_.completed;
     ended();
   }
@@ -328,42 +316,22 @@ class EngineRun {
 
   // ---- the end ----------------------------------------------------------------------------------
   SimulationResult summary() {
-    std::vector<double> ttft, tpot, e2e, admission;
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-      const State& s = states_[i];
-      if (plan_.keep_records) {
-        const int preemptions = result_.records[i].preemptions;
-        result_.records[i] = {s.arrival * second, s.admitted * second, s.first * second,
-                              s.finish * second,  requests_[i].input,  requests_[i].output,
-                              s.cached,           preemptions};
+    if (plan_.keep_records) {
+      for (std::size_t i = 0; i < states_.size(); ++i) {
+        const State& s = states_[i];
+        RequestRecord& record = result_.records[i];
+        record.arrival = s.times.arrival * second;
+        record.admitted = s.times.admitted * second;
+        record.first_token = s.times.first * second;
+        record.finished = s.times.finish * second;
+        record.input = requests_[i].input;
+        record.output = requests_[i].output;
+        record.cached = s.cached;
       }
-      if (i < warm_ || s.first < 0) continue;
-      ttft.push_back(s.first - s.arrival);
-      e2e.push_back(s.finish - s.arrival);
-      admission.push_back(s.admitted - s.arrival);
-      if (requests_[i].output > 1) tpot.push_back((s.finish - s.first) / (requests_[i].output - 1));
     }
-    result_.ttft = summarize(std::move(ttft), plan_.batches);
-    result_.tpot = summarize(std::move(tpot), plan_.batches);
-    result_.e2e = summarize(std::move(e2e), plan_.batches);
-    result_.admission = summarize(std::move(admission), plan_.batches);
-    result_.itl = gaps_.summary();
-    result_.duration = clock_ * second;
-    if (clock_ > 0) {
-      result_.request_rate = static_cast<double>(result_.completed) * request / result_.duration;
-      result_.token_rate = static_cast<double>(result_.generated_tokens) * token / result_.duration;
-    }
-    if (window_ > 0) {
-      result_.mean_running = running_area_ / window_ * request;
-      result_.mean_admitted = admitted_area_ / window_ * request;
-      result_.mean_waiting = waiting_area_ / window_ * request;
-      result_.utilization = busy_ / window_;
-      if (kv_.limited())
-        result_.mean_kv_usage = kv_area_ / window_ / static_cast<double>(kv_.pool());
-    }
-    if (kv_.limited())
-      result_.peak_kv_usage = static_cast<double>(peak_kv_) / static_cast<double>(kv_.pool());
-    return std::move(result_);
+    return recorder_.finish(
+        requests_, clock_, kv_.pool(),
+        [this](std::size_t i) -> const RequestTimes& { return states_[i].times; });
   }
 
   [[nodiscard]] const SimulatedRequest& spec(int id) const {
@@ -381,20 +349,18 @@ class EngineRun {
   const SimulationPlan& plan_;
   std::vector<State> states_;
   BlockLedger kv_;
-  std::size_t warm_;
+  SimulationRecorder recorder_;
+  SimulationResult& result_;
   std::size_t issued_ = 0;
-  double clock_ = 0, next_sample_ = 0;
+  double clock_ = 0;
   std::deque<int> waiting_, prefilling_;
   std::vector<Ending> endings_;                // heap, earliest completion first
   std::vector<std::pair<int, int>> admitted_;  // id and epoch, latest last
   std::unordered_map<int, Group> groups_;
   std::vector<double> fresh_;  // first-token times since the last decode step
-  std::int64_t decodes_ = 0, context_ = 0, peak_kv_ = 0;
+  std::int64_t decodes_ = 0, context_ = 0;
   int decoding_ = 0, chunks_ = 0;
-  double last_decode_ = 0, window_ = 0, busy_ = 0;
-  double running_area_ = 0, admitted_area_ = 0, waiting_area_ = 0, kv_area_ = 0;
-  TimeHistogram gaps_;
-  SimulationResult result_;
+  double last_decode_ = 0;
 };
 
 }  // namespace tokenroof::detail

@@ -13,7 +13,7 @@
 namespace tokenroof {
 
 /// What one iteration of the engine computes; the argument of a step-time callable.
-struct StepLoad {
+struct SimulatedStep {
   int decoding = 0;           ///< sequences that get one token each
   double decode_context = 0;  ///< tokens those attend to, summed, the new ones included
   int prefill_tokens = 0;     ///< prompt tokens computed

@@ -83,7 +83,7 @@ template <Scalar S>
 }
 
 /// A draft length and what it yields.
-struct Speculation {
+struct DraftChoice {
   int drafts = 0;  ///< gamma; 0: do not speculate
   double tokens_per_step = 1;
   double verification = 1;  ///< v at this gamma
@@ -93,9 +93,9 @@ struct Speculation {
 /// The draft length of 0 .. `most_drafts` with the largest speed-up (the smallest on a tie).
 /// `verification(gamma)` gives v for gamma >= 1; all are tried, since v need not be convex.
 template <class Verification>
-[[nodiscard]] constexpr Speculation best_speculation(double acceptance, double draft_cost,
+[[nodiscard]] constexpr DraftChoice best_speculation(double acceptance, double draft_cost,
                                                      int most_drafts, Verification&& verification) {
-  Speculation best;
+  DraftChoice best;
   for (int drafts = 1; drafts <= most_drafts; ++drafts) {
     const double v = verification(drafts);
     const double speedup = speculative_speedup(acceptance, drafts, draft_cost, v);

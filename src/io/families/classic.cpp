@@ -99,8 +99,7 @@ Decoder opt(Config& c) {
   if (!c.flag({"layer_norm_elementwise_affine"}, true)) traits.vectors_per_norm = 0;
   Decoder d = standard_decoder(c, traits);
   add_positions(d, d.model.maximum_context + 2);
-  const std::int64_t narrow =
-      c.size_or({"word_embed_proj_dim"}, limits::hidden, d.sizes.hidden);
+  const std::int64_t narrow = c.size_or({"word_embed_proj_dim"}, limits::hidden, d.sizes.hidden);
   if (narrow != d.sizes.hidden) {
     d.model.embedding_parameters += d.sizes.vocabulary * (narrow - d.sizes.hidden);
     d.model.head_weights = d.sizes.vocabulary * narrow;
@@ -161,8 +160,7 @@ Decoder falcon(Config& c) {
   traits.norms = static_cast<int>(norms);
 
   Sizes sizes = read_outer_sizes(c, {});
-  sizes.heads =
-      static_cast<int>(c.size({"num_attention_heads", "n_head"}, limits::heads));
+  sizes.heads = static_cast<int>(c.size({"num_attention_heads", "n_head"}, limits::heads));
   sizes.head_dim = static_cast<int>(sizes.hidden / sizes.heads);
   const std::int64_t stated = c.size_or({"num_kv_heads", "n_head_kv"}, limits::heads, sizes.heads);
   sizes.kv_heads = static_cast<int>(grouped ? stated : (single ? 1 : sizes.heads));

@@ -20,8 +20,8 @@ std::string_view Config::choose(Keys keys) {
       chosen = key;
       value = candidate;
     } else if (*candidate != *value) {
-      fault(key, describe(*candidate) + " contradicts " + std::string(chosen) + ", " +
-                     describe(*value));
+      fault(key,
+            describe(*candidate) + " contradicts " + std::string(chosen) + ", " + describe(*value));
     }
   }
   return chosen;

@@ -6,30 +6,28 @@ Sizes read_outer_sizes(Config& config, const Defaults& defaults) {
   Sizes sizes;
   sizes.hidden = config.size({"hidden_size", "n_embd", "d_model", "n_embed", "hidden_dim"},
                              limits::hidden, defaults.hidden);
-  sizes.layers = static_cast<int>(
-      config.size({"num_hidden_layers", "n_layer", "num_layers", "n_layers"}, limits::layers,
-                  defaults.layers));
-  sizes.vocabulary = config.has({"padded_vocab_size"})
-                         ? config.size({"padded_vocab_size"}, limits::vocabulary)
-                         : config.size({"vocab_size", "embedding_size"}, limits::vocabulary,
-                                       defaults.vocabulary);
+  sizes.layers = static_cast<int>(config.size(
+      {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}, limits::layers, defaults.layers));
+  sizes.vocabulary =
+      config.has({"padded_vocab_size"})
+          ? config.size({"padded_vocab_size"}, limits::vocabulary)
+          : config.size({"vocab_size", "embedding_size"}, limits::vocabulary, defaults.vocabulary);
   config.harmless({"vocab_size"});
   return sizes;
 }
 
 Sizes read_sizes(Config& config, const Defaults& defaults, std::int64_t width) {
   Sizes sizes = read_outer_sizes(config, defaults);
-  sizes.heads = static_cast<int>(
-      config.size({"num_attention_heads", "n_head", "n_heads", "num_heads"}, limits::heads,
-                  defaults.heads));
+  sizes.heads = static_cast<int>(config.size(
+      {"num_attention_heads", "n_head", "n_heads", "num_heads"}, limits::heads, defaults.heads));
   const std::int64_t kv_default =
       config.has({"num_attention_heads", "n_head", "n_heads", "num_heads"}) ||
               defaults.kv_heads == 0
           ? sizes.heads
           : defaults.kv_heads;
-  sizes.kv_heads = static_cast<int>(config.size_or(
-      {"num_key_value_heads", "num_kv_heads", "n_head_kv", "n_kv_heads"}, limits::heads,
-      kv_default));
+  sizes.kv_heads = static_cast<int>(
+      config.size_or({"num_key_value_heads", "num_kv_heads", "n_head_kv", "n_kv_heads"},
+                     limits::heads, kv_default));
   if (sizes.heads % sizes.kv_heads != 0) {
     config.fault("num_key_value_heads",
                  sizes.kv_heads > sizes.heads
@@ -43,18 +41,18 @@ Sizes read_sizes(Config& config, const Defaults& defaults, std::int64_t width) {
     config.fault("hidden_size", std::to_string(sizes.hidden) + " is not a multiple of " +
                                     std::to_string(sizes.heads) + " heads, and head_dim is absent");
   }
-  sizes.head_dim = static_cast<int>(config.size_or(
-      {"head_dim", "kv_channels", "attention_head_dim"}, limits::head_dim,
-      defaults.head_dim > 0 ? defaults.head_dim : sizes.hidden / sizes.heads));
+  sizes.head_dim = static_cast<int>(
+      config.size_or({"head_dim", "kv_channels", "attention_head_dim"}, limits::head_dim,
+                     defaults.head_dim > 0 ? defaults.head_dim : sizes.hidden / sizes.heads));
   const Keys width_keys = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"};
   if (width > 0) {
     sizes.width = width;
     return sizes;
   }
-  sizes.width = defaults.width_per_hidden > 0
-                    ? config.size_or(width_keys, limits::width,
-                                     defaults.width_per_hidden * sizes.hidden)
-                    : config.size(width_keys, limits::width, defaults.width);
+  sizes.width =
+      defaults.width_per_hidden > 0
+          ? config.size_or(width_keys, limits::width, defaults.width_per_hidden * sizes.hidden)
+          : config.size(width_keys, limits::width, defaults.width);
   return sizes;
 }
 
@@ -111,8 +109,7 @@ Decoder standard_decoder_with_widths(Config& config, Traits traits,
                                      const std::vector<std::int64_t>& widths) {
   const Sizes sizes = read_sizes(config, traits.defaults, widths.empty() ? 0 : widths.front());
   if (config.has({"attention_bias"})) {
-    traits.attention_bias =
-        config.flag({"attention_bias"}, false) ? traits.biased : Biases::none;
+    traits.attention_bias = config.flag({"attention_bias"}, false) ? traits.biased : Biases::none;
   }
   traits.mlp_bias = config.flag({"mlp_bias"}, traits.mlp_bias);
   Decoder decoder = empty_decoder(config, sizes, traits);
@@ -149,9 +146,8 @@ bool hides_something(const Decoder& decoder, std::int64_t window) {
 
 void apply_windows(Config& config, Decoder& decoder, const std::vector<std::string>& kinds,
                    std::int64_t default_window) {
-  const auto window = static_cast<int>(
-      config.count({"sliding_window", "sliding_window_size"}, limits::context >> 10,
-                   default_window));
+  const auto window = static_cast<int>(config.count({"sliding_window", "sliding_window_size"},
+                                                    limits::context >> 10, default_window));
   for (std::size_t i = 0; i < decoder.layers.size(); ++i) {
     if (kinds[i] == "full_attention") continue;
     if (kinds[i] == "sliding_attention") {
@@ -170,8 +166,8 @@ void apply_windows(Config& config, Decoder& decoder, const std::vector<std::stri
 }
 
 void window_all(Config& config, Decoder& decoder, int first) {
-  const auto window = config.optional_count({"sliding_window", "sliding_window_size"},
-                                            limits::context >> 10);
+  const auto window =
+      config.optional_count({"sliding_window", "sliding_window_size"}, limits::context >> 10);
   if (!config.flag({"use_sliding_window"}, true) || !hides_something(decoder, window.value_or(0)))
     return;
   for (int i = first; i < decoder.sizes.layers; ++i) {

@@ -9,12 +9,12 @@
 namespace tokenroof::io {
 namespace {
 
-/// MTP layers of DeepSeek files: a layer, the joining projection, four norms, and copies of the
-/// embedding and the head.
-void deepseek_mtp(Config& c, Decoder& d) {
+/// MTP layers of DeepSeek files: a layer, the joining projection, three norms, and copies of the
+/// embedding and the head (GLM-5 files leave the copies out).
+void deepseek_mtp(Config& c, Decoder& d, bool copies = true) {
   const std::int64_t h = d.sizes.hidden;
   attach_mtp(d, c.count({"num_nextn_predict_layers"}, limits::layers), d.layers.back(),
-             2 * h * h + 3 * h + 2 * d.sizes.vocabulary * h);
+             2 * h * h + 3 * h + (copies ? 2 * d.sizes.vocabulary * h : 0));
 }
 
 /// The router has a correction bias when experts are chosen without an auxiliary loss.
@@ -41,29 +41,25 @@ Decoder deepseek_latent(Config& c, bool router_bias, const Defaults& defaults,
 
 Decoder deepseek_v2(Config& c) {
   if (!c.flag({"use_mla"}, true)) return deepseek_grouped(c);
-  return deepseek_latent(c, false,
-                         {.hidden = 4096, .width = 11008, .layers = 30, .heads = 32,
-                          .vocabulary = 102400});
+  return deepseek_latent(
+      c, false, {.hidden = 4096, .width = 11008, .layers = 30, .heads = 32, .vocabulary = 102400});
 }
 
 Decoder deepseek_v3(Config& c) {
-  return deepseek_latent(c, true,
-                         {.hidden = 7168, .width = 18432, .layers = 61, .heads = 128,
-                          .vocabulary = 129280});
+  return deepseek_latent(
+      c, true, {.hidden = 7168, .width = 18432, .layers = 61, .heads = 128, .vocabulary = 129280});
 }
 
 Decoder mistral4(Config& c) {
-  return deepseek_latent(c, false,
-                         {.hidden = 4096, .width = 12288, .layers = 36, .heads = 32,
-                          .vocabulary = 131072},
-                         {.query_rank = 1024, .latent_rank = 256, .rotary = 64, .key_dim = 64});
+  return deepseek_latent(
+      c, false, {.hidden = 4096, .width = 12288, .layers = 36, .heads = 32, .vocabulary = 131072},
+      {.query_rank = 1024, .latent_rank = 256, .rotary = 64, .key_dim = 64});
 }
 
 /// Layers that share the choice of an earlier indexer have none of their own.
 void share_indexers(Config& c, Decoder& d) {
   c.harmless({"index_topk_freq", "index_skip_topk_offset", "index_topk_pattern"});
-  const auto kinds = layer_kinds(c, d.sizes.layers, {"indexer_types"},
-                                 [](int) { return "full"; });
+  const auto kinds = layer_kinds(c, d.sizes.layers, {"indexer_types"}, [](int) { return "full"; });
   for (std::size_t i = 0; i < d.layers.size(); ++i) {
     if (kinds[i] == "full") continue;
     if (kinds[i] != "shared") {
@@ -81,7 +77,7 @@ void share_indexers(Config& c, Decoder& d) {
 Decoder glm_moe_dsa(Config& c) {
   Decoder d = latent_decoder(c, {});
   apply_mixture(c, d, {.router_bias = has_router_bias(c, true)});
-  deepseek_mtp(c, d);
+  deepseek_mtp(c, d, false);
   share_indexers(c, d);
   return d;
 }
@@ -92,7 +88,8 @@ Decoder minicpm3(Config& c) {
   c.fill_in({"v_head_dim"});
   const std::int64_t hidden = c.size({"hidden_size"}, limits::hidden, 4096);
   const std::int64_t heads = c.size({"num_attention_heads"}, limits::heads, 32);
-  return latent_decoder(c, {.tied = true}, {.rotary = 32, .key_dim = 64, .value_dim = hidden / heads});
+  return latent_decoder(c, {.tied = true},
+                        {.rotary = 32, .key_dim = 64, .value_dim = hidden / heads});
 }
 
 /// Kimi delta attention: a gated delta net whose decay is per channel, with low-rank gates.
@@ -125,9 +122,11 @@ Attention kimi_delta(Config& c, std::int64_t hidden) {
 /// Kimi Linear and K3. The lists of layers count from 1.
 Decoder kimi_linear(Config& c) {
   c.harmless({"mla_use_nope", "head_dim"});
-  Decoder d = latent_decoder(c, {.defaults = {.hidden = 2304, .width = 9216, .layers = 27,
-                                              .heads = 32, .vocabulary = 163840}},
-                             {.query_rank = 0});
+  Decoder d = latent_decoder(
+      c,
+      {.defaults =
+           {.hidden = 2304, .width = 9216, .layers = 27, .heads = 32, .vocabulary = 163840}},
+      {.query_rank = 0});
   const std::int64_t h = d.sizes.hidden;
   std::vector<std::int64_t> linear_layers;
   if (auto linear = c.object("linear_attn_config"))

@@ -36,8 +36,8 @@ Attention v4_attention(const Sizes& sizes, const Attention& base, const V4& v4,
     a.index_heads = v4.index_heads;
     a.index_dim = v4.index_dim;
     a.index_top_k = v4.index_top_k;
-    a.extra_weights += std::int64_t{a.query_rank} * a.index_heads * a.index_dim +
-                       sizes.hidden * a.index_heads;
+    a.extra_weights +=
+        std::int64_t{a.query_rank} * a.index_heads * a.index_dim + sizes.hidden * a.index_heads;
     add_compressor(a, sizes.hidden, a.index_dim, ratio);
   }
   return a;
@@ -50,8 +50,8 @@ Decoder deepseek_v4(Config& c) {
   if (sizes.kv_heads != 1) c.fault("num_key_value_heads", "must be 1 in this family");
   sizes.head_dim = static_cast<int>(c.size({"head_dim"}, limits::head_dim));
   sizes.width = c.size({"moe_intermediate_size"}, limits::width);
-  c.harmless({"qk_rope_head_dim", "hc_eps", "compress_rope_theta", "expert_dtype",
-              "num_hash_layers"});
+  c.harmless(
+      {"qk_rope_head_dim", "hc_eps", "compress_rope_theta", "expert_dtype", "num_hash_layers"});
   Decoder d = empty_decoder(c, sizes, {});
 
   Attention base = grouped_attention(sizes, d.traits);

@@ -23,29 +23,40 @@ std::vector<std::string> gemma_kinds(Config& c, int layers, std::int64_t default
 
 Decoder gemma(Config& c) {
   return standard_decoder(c, {.tied = true,
-                              .defaults = {.hidden = 3072, .width = 24576, .layers = 28,
-                                           .heads = 16, .kv_heads = 16, .head_dim = 256,
+                              .defaults = {.hidden = 3072,
+                                           .width = 24576,
+                                           .layers = 28,
+                                           .heads = 16,
+                                           .kv_heads = 16,
+                                           .head_dim = 256,
                                            .vocabulary = 256000}});
 }
 
 Decoder gemma2(Config& c) {
   Decoder d = standard_decoder(c, {.norms = 4,
                                    .tied = true,
-                                   .defaults = {.hidden = 2304, .width = 9216, .layers = 26,
-                                                .heads = 8, .kv_heads = 4, .head_dim = 256,
+                                   .defaults = {.hidden = 2304,
+                                                .width = 9216,
+                                                .layers = 26,
+                                                .heads = 8,
+                                                .kv_heads = 4,
+                                                .head_dim = 256,
                                                 .vocabulary = 256000}});
   apply_windows(c, d, gemma_kinds(c, d.sizes.layers, 2), 4096);
   return d;
 }
 
-constexpr Defaults gemma3_sizes = {.hidden = 2304, .width = 9216, .layers = 26, .heads = 8,
-                                   .kv_heads = 4, .head_dim = 256, .vocabulary = 262208};
+constexpr Defaults gemma3_sizes = {.hidden = 2304,
+                                   .width = 9216,
+                                   .layers = 26,
+                                   .heads = 8,
+                                   .kv_heads = 4,
+                                   .head_dim = 256,
+                                   .vocabulary = 262208};
 
 Decoder gemma3(Config& c) {
-  Decoder d = standard_decoder(c, {.norms = 4,
-                                   .qk_norm = QueryKeyNorm::per_head,
-                                   .tied = true,
-                                   .defaults = gemma3_sizes});
+  Decoder d = standard_decoder(
+      c, {.norms = 4, .qk_norm = QueryKeyNorm::per_head, .tied = true, .defaults = gemma3_sizes});
   apply_windows(c, d, gemma_kinds(c, d.sizes.layers, 6), 4096);
   return d;
 }
@@ -54,8 +65,8 @@ Decoder gemma3(Config& c) {
 void share_last(Config& c, Decoder& d, bool keeps_projection) {
   const std::int64_t shared = c.count({"num_kv_shared_layers"}, limits::layers);
   if (shared >= d.sizes.layers) {
-    c.fault("num_kv_shared_layers", std::to_string(shared) + " of " +
-                                        std::to_string(d.sizes.layers) + " layers");
+    c.fault("num_kv_shared_layers",
+            std::to_string(shared) + " of " + std::to_string(d.sizes.layers) + " layers");
     return;
   }
   for (std::size_t i = static_cast<std::size_t>(d.sizes.layers - shared); i < d.layers.size();
@@ -87,8 +98,13 @@ Decoder gemma3n(Config& c) {
   Traits traits{.norms = 4,
                 .qk_norm = QueryKeyNorm::per_head,
                 .tied = true,
-                .defaults = {.hidden = 2048, .width = 16384, .layers = 35, .heads = 8,
-                             .kv_heads = 2, .head_dim = 256, .vocabulary = 262400}};
+                .defaults = {.hidden = 2048,
+                             .width = 16384,
+                             .layers = 35,
+                             .heads = 8,
+                             .kv_heads = 2,
+                             .head_dim = 256,
+                             .vocabulary = 262400}};
   // Released files list one width per layer.
   std::vector<std::int64_t> widths;
   if (c.is_list("intermediate_size")) {
@@ -121,8 +137,8 @@ void widen_global_layers(Config& c, Decoder& d, const std::vector<std::string>& 
   Sizes global = d.sizes;
   global.head_dim =
       static_cast<int>(c.size_or({"global_head_dim"}, limits::head_dim, d.sizes.head_dim));
-  const auto kv = static_cast<int>(
-      c.size_or({"num_global_key_value_heads"}, limits::heads, d.sizes.kv_heads));
+  const auto kv =
+      static_cast<int>(c.size_or({"num_global_key_value_heads"}, limits::heads, d.sizes.kv_heads));
   if (one_projection) global.kv_heads = kv;
   if (global.heads % global.kv_heads != 0)
     c.fault("num_global_key_value_heads", "does not divide the query heads");
@@ -152,8 +168,12 @@ Decoder gemma4(Config& c) {
   Decoder d = standard_decoder(c, {.norms = 4,
                                    .qk_norm = QueryKeyNorm::per_head,
                                    .tied = true,
-                                   .defaults = {.hidden = 2304, .width = 9216, .layers = 30,
-                                                .heads = 8, .kv_heads = 4, .head_dim = 256,
+                                   .defaults = {.hidden = 2304,
+                                                .width = 9216,
+                                                .layers = 30,
+                                                .heads = 8,
+                                                .kv_heads = 4,
+                                                .head_dim = 256,
                                                 .vocabulary = 262144}});
   const auto kinds = gemma_kinds(c, d.sizes.layers, 6);
   widen_global_layers(c, d, kinds);

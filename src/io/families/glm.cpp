@@ -14,8 +14,11 @@ constexpr Traits glm_traits = {.biased = Biases::qkv};
 /// ChatGLM2 to GLM-4-9b: multi-query attention by groups. The first ChatGLM is of the GPT kind.
 Decoder chatglm(Config& c) {
   if (c.has({"inner_hidden_size"})) {
-    Traits traits{.attention_bias = Biases::all, .mlp_bias = true, .gated = false,
-                  .vectors_per_norm = 2, .defaults = {.width_per_hidden = 4}};
+    Traits traits{.attention_bias = Biases::all,
+                  .mlp_bias = true,
+                  .gated = false,
+                  .vectors_per_norm = 2,
+                  .defaults = {.width_per_hidden = 4}};
     c.harmless({"inner_hidden_size"});
     return standard_decoder(c, traits);
   }
@@ -23,10 +26,10 @@ Decoder chatglm(Config& c) {
   const bool out = c.flag({"add_bias_linear"}, false);
   const bool qkv = c.flag({"add_qkv_bias"}, false);
   const bool rms = c.flag({"rmsnorm"}, true);
-  Decoder d = standard_decoder(c, {.attention_bias = out ? Biases::all
-                                                         : (qkv ? Biases::qkv : Biases::none),
-                                   .mlp_bias = out,
-                                   .vectors_per_norm = rms ? 1 : 2});
+  Decoder d =
+      standard_decoder(c, {.attention_bias = out ? Biases::all : (qkv ? Biases::qkv : Biases::none),
+                           .mlp_bias = out,
+                           .vectors_per_norm = rms ? 1 : 2});
   if (!c.flag({"post_layer_norm"}, true)) d.model.final_small_parameters = 0;
   if (c.flag({"multi_query_attention"}, false)) {
     const auto groups = static_cast<int>(c.size_or({"multi_query_group_num"}, limits::heads, 1));
@@ -114,8 +117,7 @@ Decoder minimax_m2(Config& c) {
   }
   const bool router_bias = c.flag({"use_routing_bias"}, true);
   Decoder d = standard_decoder(c, {.qk_norm = norm});
-  for (const std::int64_t type :
-       c.integers("attn_type_list").value_or(std::vector<std::int64_t>{}))
+  for (const std::int64_t type : c.integers("attn_type_list").value_or(std::vector<std::int64_t>{}))
     if (type != 1) c.fault("attn_type_list", "linear layers are unknown in this family");
   apply_mixture(c, d, {.router_bias = router_bias});
   const std::int64_t h = d.sizes.hidden;
@@ -129,8 +131,7 @@ Decoder minimax_m2(Config& c) {
 Decoder minimax_m3(Config& c) {
   c.harmless({"use_gemma_norm", "num_nextn_predict_layers"});
   Decoder d = minimax_m2(c);
-  const std::int64_t dense =
-      c.size_or({"dense_intermediate_size"}, limits::width, d.sizes.width);
+  const std::int64_t dense = c.size_or({"dense_intermediate_size"}, limits::width, d.sizes.width);
   for (Layer& layer : d.layers)
     if (layer.feed_forward.kind == FeedForwardKind::dense) layer.feed_forward.width = dense;
 
@@ -169,11 +170,12 @@ Decoder mimo_v2(Config& c) {
       static_cast<int>(c.size_or({"swa_head_dim"}, limits::head_dim, d.sizes.head_dim));
   if (windowed.heads % windowed.kv_heads != 0)
     c.fault("swa_num_key_value_heads", "does not divide the windowed layers' query heads");
-  const auto value = static_cast<int>(c.size_or({"v_head_dim"}, limits::head_dim, d.sizes.head_dim));
+  const auto value =
+      static_cast<int>(c.size_or({"v_head_dim"}, limits::head_dim, d.sizes.head_dim));
   const auto windowed_value =
       static_cast<int>(c.size_or({"swa_v_head_dim"}, limits::head_dim, value));
-  const auto window = static_cast<int>(
-      c.size({"sliding_window", "sliding_window_size"}, limits::context >> 10));
+  const auto window =
+      static_cast<int>(c.size({"sliding_window", "sliding_window_size"}, limits::context >> 10));
   c.harmless({"attention_chunk_size", "attention_value_scale", "hybrid_block_size"});
   const auto kinds = c.per_layer({"hybrid_layer_pattern"}, d.sizes.layers, 1, 0);
   const bool sinks = c.flag({"add_swa_attention_sink_bias"}, true);
@@ -203,7 +205,8 @@ constexpr std::array table = {
     Family{"glm4_moe", "glm4_moe glm4v_moe glm4v_moe_text", "Glm4Moe", glm4_moe},
     Family{"glm4", "glm4 glm4v glm4v_text", "Glm4 Glm4v", glm4},
     Family{"glm", "glm", "Glm", glm},
-    Family{"minimax", "minimax minimax_text_01 minimax_m1 MiniMaxText01", "MiniMax MiniMaxText01 MiniMaxM1", minimax},
+    Family{"minimax", "minimax minimax_text_01 minimax_m1 MiniMaxText01",
+           "MiniMax MiniMaxText01 MiniMaxM1", minimax},
     Family{"minimax_m2", "minimax_m2", "MiniMaxM2", minimax_m2},
     Family{"minimax_m3", "minimax_m3", "MiniMaxM3", minimax_m3},
     Family{"mimo_v2", "mimo_v2_flash mimo_v2", "MiMoV2Flash MiMoV2", mimo_v2},

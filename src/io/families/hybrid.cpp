@@ -67,13 +67,13 @@ Decoder mamba2(Config& c) {
 Mamba2 read_mamba2(Config& c, std::int64_t hidden) {
   Mamba2 m;
   m.heads = c.size_or({"mamba_n_heads", "mamba_num_heads"}, limits::heads, 128);
-  const std::int64_t inner = c.size_or({"mamba_d_ssm"}, limits::width,
-                                       scaled(hidden, c.number({"mamba_expand"}, 2)));
+  const std::int64_t inner =
+      c.size_or({"mamba_d_ssm"}, limits::width, scaled(hidden, c.number({"mamba_expand"}, 2)));
   const std::int64_t derived = std::max<std::int64_t>(1, inner / m.heads);
   // "auto" means that the heads share the inner width.
-  m.head_dim = c.is_text("mamba_d_head") ? derived
-                                         : c.size_or({"mamba_d_head", "mamba_head_dim"},
-                                                     limits::head_dim, derived);
+  m.head_dim = c.is_text("mamba_d_head")
+                   ? derived
+                   : c.size_or({"mamba_d_head", "mamba_head_dim"}, limits::head_dim, derived);
   c.harmless({"mamba_d_head"});
   m.state = c.size_or({"mamba_d_state"}, limits::head_dim, 256);
   m.groups = c.size_or({"mamba_n_groups"}, 1024, 1);
@@ -124,10 +124,11 @@ Decoder jamba(Config& c) {
   m.inner_norms = c.flag({"mamba_inner_layernorms"}, true);
   const auto period = static_cast<int>(c.size_or({"attn_layer_period"}, limits::layers, 8));
   const auto offset = static_cast<int>(c.count({"attn_layer_offset"}, limits::layers, 4));
-  replace_mixers(c, d, layer_kinds(c, d.sizes.layers, {"layers_block_type"}, [&](int i) {
-                   return i % period == offset % period ? "attention" : "mamba";
-                 }),
-                 mamba1(m, d.sizes.hidden), "mamba");
+  replace_mixers(
+      c, d,
+      layer_kinds(c, d.sizes.layers, {"layers_block_type"},
+                  [&](int i) { return i % period == offset % period ? "attention" : "mamba"; }),
+      mamba1(m, d.sizes.hidden), "mamba");
   if (has_experts(c)) {
     if (!c.has({"expert_layer_period"})) c.fault("expert_layer_period", "missing");
     apply_mixture(c, d);
@@ -141,12 +142,13 @@ Decoder bamba(Config& c) {
   Attention mixer;
   mixer.kind = AttentionKind::recurrent;
   add_mamba2(mixer, read_mamba2(c, d.sizes.hidden), d.sizes.hidden);
-  replace_mixers(c, d, layer_kinds(c, d.sizes.layers, {"layers_block_type", "layer_types"},
-                                   [&](int i) {
-                                     for (const std::int64_t at : attention)
-                                       if (at == i) return "attention";
-                                     return "mamba";
-                                   }),
+  replace_mixers(c, d,
+                 layer_kinds(c, d.sizes.layers, {"layers_block_type", "layer_types"},
+                             [&](int i) {
+                               for (const std::int64_t at : attention)
+                                 if (at == i) return "attention";
+                               return "mamba";
+                             }),
                  mixer, "mamba");
   return d;
 }
@@ -160,8 +162,9 @@ Decoder granite_hybrid(Config& c) {
   Attention mixer;
   mixer.kind = AttentionKind::recurrent;
   add_mamba2(mixer, read_mamba2(c, d.sizes.hidden), d.sizes.hidden);
-  replace_mixers(c, d, layer_kinds(c, d.sizes.layers, {"layer_types", "layers_block_type"},
-                                   [](int) { return "mamba"; }),
+  replace_mixers(c, d,
+                 layer_kinds(c, d.sizes.layers, {"layer_types", "layers_block_type"},
+                             [](int) { return "mamba"; }),
                  mixer, "mamba");
   const std::int64_t shared = c.count({"shared_intermediate_size"}, limits::width, 1024);
   if (has_experts(c)) {
@@ -180,8 +183,12 @@ Decoder lfm2(Config& c) {
               "conv_use_xavier_init", "use_pos_enc"});
   Traits traits{.qk_norm = QueryKeyNorm::per_head, .tied = true};
   if (c.has({"tie_embedding"})) traits.tied = c.flag({"tie_embedding"}, true);
-  traits.defaults = {.hidden = 2560, .layers = 32, .heads = 32, .kv_heads = 8,
-                     .vocabulary = 65536, .width_per_hidden = 4};
+  traits.defaults = {.hidden = 2560,
+                     .layers = 32,
+                     .heads = 32,
+                     .kv_heads = 8,
+                     .vocabulary = 65536,
+                     .width_per_hidden = 4};
   Decoder d = standard_decoder(c, traits);
   const std::int64_t h = d.sizes.hidden;
 
@@ -205,12 +212,13 @@ Decoder lfm2(Config& c) {
   if (c.flag({"conv_bias"}, false)) mixer.small_parameters += h + 3 * h + h;
   mixer.convolution_elements = h * kernel;
   const auto listed = c.integers("full_attn_idxs").value_or(std::vector<std::int64_t>{});
-  replace_mixers(c, d, layer_kinds(c, d.sizes.layers, {"layer_types"},
-                                   [&](int i) {
-                                     for (const std::int64_t at : listed)
-                                       if (at == i) return "full_attention";
-                                     return "conv";
-                                   }),
+  replace_mixers(c, d,
+                 layer_kinds(c, d.sizes.layers, {"layer_types"},
+                             [&](int i) {
+                               for (const std::int64_t at : listed)
+                                 if (at == i) return "full_attention";
+                               return "conv";
+                             }),
                  mixer, "conv");
   if (has_experts(c)) apply_mixture(c, d, {.router_bias = c.flag({"use_expert_bias"}, true)});
   return d;
@@ -218,14 +226,17 @@ Decoder lfm2(Config& c) {
 
 /// Llama 3.2 Vision: the listed layers attend to the image, and text runs past them.
 Decoder mllama(Config& c) {
-  Decoder d = standard_decoder(c, {.defaults = {.hidden = 4096, .width = 14336, .layers = 40,
-                                                .heads = 32, .kv_heads = 8,
+  Decoder d = standard_decoder(c, {.defaults = {.hidden = 4096,
+                                                .width = 14336,
+                                                .layers = 40,
+                                                .heads = 32,
+                                                .kv_heads = 8,
                                                 .vocabulary = 128256}});
   const std::vector<std::int64_t> standard = {3, 8, 13, 18, 23, 28, 33, 38};
   for (const std::int64_t i : c.integers("cross_attention_layers").value_or(standard)) {
     if (i < 0 || i >= d.sizes.layers) {
-      c.fault("cross_attention_layers", "names layer " + std::to_string(i) + " of " +
-                                            std::to_string(d.sizes.layers));
+      c.fault("cross_attention_layers",
+              "names layer " + std::to_string(i) + " of " + std::to_string(d.sizes.layers));
       break;
     }
     Layer& layer = d.layers[static_cast<std::size_t>(i)];
@@ -245,7 +256,8 @@ constexpr std::array table = {
     Family{"falcon_h1", "falcon_h1", "FalconH1", falcon_h1},
     Family{"jamba", "jamba", "Jamba", jamba},
     Family{"bamba", "bamba", "Bamba", bamba},
-    Family{"granitemoehybrid", "granitemoehybrid granite_hybrid", "GraniteMoeHybrid", granite_hybrid},
+    Family{"granitemoehybrid", "granitemoehybrid granite_hybrid", "GraniteMoeHybrid",
+           granite_hybrid},
     Family{"lfm2", "lfm2 lfm2_moe", "Lfm2 Lfm2Moe LFM2", lfm2},
     Family{"mllama", "mllama mllama_text_model", "Mllama MllamaText", mllama},
 };

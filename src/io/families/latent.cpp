@@ -7,8 +7,8 @@ Attention latent_attention(Config& c, const Sizes& sizes, const LatentDefaults& 
   a.kind = AttentionKind::latent;
   a.query_heads = sizes.heads;
   a.kv_heads = 1;
-  a.query_rank = static_cast<int>(c.count({"q_lora_rank"}, limits::hidden,
-                                          c.nested() ? defaults.query_rank : 0));
+  a.query_rank = static_cast<int>(
+      c.count({"q_lora_rank"}, limits::hidden, c.nested() ? defaults.query_rank : 0));
   // "null" says that queries are projected directly; only an absent key means the default.
   if (c.nested() && c.is_null("q_lora_rank")) a.query_rank = 0;
   a.latent_rank = static_cast<int>(c.size({"kv_lora_rank"}, limits::hidden, defaults.latent_rank));
@@ -36,16 +36,16 @@ Attention latent_attention(Config& c, const Sizes& sizes, const LatentDefaults& 
 
 Sizes read_latent_sizes(Config& c, const Defaults& defaults) {
   Sizes sizes = read_outer_sizes(c, defaults);
-  sizes.heads = static_cast<int>(
-      c.size({"num_attention_heads", "n_heads"}, limits::heads, defaults.heads));
+  sizes.heads =
+      static_cast<int>(c.size({"num_attention_heads", "n_heads"}, limits::heads, defaults.heads));
   const std::int64_t kv = c.size_or({"num_key_value_heads"}, limits::heads, sizes.heads);
   if (kv > sizes.heads)
     c.fault("num_key_value_heads", std::to_string(kv) + " KV heads, more than the " +
                                        std::to_string(sizes.heads) + " query heads");
   c.harmless({"head_dim", "kv_channels"});
   sizes.kv_heads = 1;
-  sizes.width = c.size({"intermediate_size", "dense_intermediate_size"}, limits::width,
-                       defaults.width);
+  sizes.width =
+      c.size({"intermediate_size", "dense_intermediate_size"}, limits::width, defaults.width);
   return sizes;
 }
 

@@ -11,11 +11,9 @@ namespace {
 std::string sliding_unless(bool full) { return full ? "full_attention" : "sliding_attention"; }
 
 Decoder llama(Config& c) {
-  return standard_decoder(c, {.defaults = {.hidden = 4096,
-                                           .width = 11008,
-                                           .layers = 32,
-                                           .heads = 32,
-                                           .vocabulary = 32000}});
+  return standard_decoder(
+      c, {.defaults = {
+              .hidden = 4096, .width = 11008, .layers = 32, .heads = 32, .vocabulary = 32000}});
 }
 
 Decoder mistral(Config& c) {
@@ -52,14 +50,13 @@ Decoder olmo(Config& c) {
   return standard_decoder(c, {.vectors_per_norm = 0});
 }
 
-Decoder olmo2(Config& c) {
-  return standard_decoder(c, {.qk_norm = QueryKeyNorm::full_width});
-}
+Decoder olmo2(Config& c) { return standard_decoder(c, {.qk_norm = QueryKeyNorm::full_width}); }
 
 Decoder olmo3(Config& c) {
   Decoder d = olmo2(c);
-  apply_windows(c, d, layer_kinds(c, d.sizes.layers, {"layer_types"},
-                                  [](int i) { return sliding_unless((i + 1) % 4 == 0); }),
+  apply_windows(c, d,
+                layer_kinds(c, d.sizes.layers, {"layer_types"},
+                            [](int i) { return sliding_unless((i + 1) % 4 == 0); }),
                 4096);
   return d;
 }
@@ -82,8 +79,9 @@ Decoder cohere2(Config& c) {
   const auto pattern = static_cast<int>(
       c.size_or({"sliding_window_pattern", "_sliding_window_pattern"}, limits::layers, 4));
   c.harmless({"order_of_interleaved_layers", "use_gated_activation", "use_parallel_block"});
-  apply_windows(c, d, layer_kinds(c, d.sizes.layers, {"layer_types"},
-                                  [&](int i) { return sliding_unless((i + 1) % pattern == 0); }),
+  apply_windows(c, d,
+                layer_kinds(c, d.sizes.layers, {"layer_types"},
+                            [&](int i) { return sliding_unless((i + 1) % pattern == 0); }),
                 4096);
   return d;
 }
@@ -99,25 +97,22 @@ Decoder stablelm(Config& c) {
 }
 
 Decoder internlm(Config& c) {
-  return standard_decoder(
-      c, {.attention_bias = c.flag({"bias"}, true) ? Biases::all : Biases::none});
+  return standard_decoder(c,
+                          {.attention_bias = c.flag({"bias"}, true) ? Biases::all : Biases::none});
 }
 
 Decoder internlm2(Config& c) {
   return standard_decoder(
       c, {.attention_bias = c.flag({"bias"}, false) ? Biases::all : Biases::none,
-          .defaults = {.hidden = 4096,
-                       .width = 11008,
-                       .layers = 32,
-                       .heads = 32,
-                       .vocabulary = 103168}});
+          .defaults = {
+              .hidden = 4096, .width = 11008, .layers = 32, .heads = 32, .vocabulary = 103168}});
 }
 
 Decoder internlm3(Config& c) {
   const bool bias = c.flag({"bias"}, false);
   const bool qkv = c.flag({"qkv_bias"}, false);
-  Decoder d = standard_decoder(c, {.attention_bias = qkv ? Biases::qkv : Biases::none,
-                                   .mlp_bias = bias});
+  Decoder d =
+      standard_decoder(c, {.attention_bias = qkv ? Biases::qkv : Biases::none, .mlp_bias = bias});
   if (bias)
     for (Layer& layer : d.layers) layer.attention.small_parameters += d.sizes.hidden;
   return d;
@@ -154,9 +149,7 @@ Decoder exaone4(Config& c) {
   return d;
 }
 
-Decoder nemotron(Config& c) {
-  return standard_decoder(c, {.gated = false, .vectors_per_norm = 2});
-}
+Decoder nemotron(Config& c) { return standard_decoder(c, {.gated = false, .vectors_per_norm = 2}); }
 
 /// Qwen2 with a multi-token-prediction layer.
 Decoder mimo(Config& c) {
@@ -216,8 +209,8 @@ Decoder molmo(Config& c) {
     }
   }
   for (Layer& layer : d.layers) layer.feed_forward.width /= 2;
-  d.model.embedding_parameters += c.count({"additional_vocab_size"}, limits::vocabulary, 128) *
-                                  d.sizes.hidden;
+  d.model.embedding_parameters +=
+      c.count({"additional_vocab_size"}, limits::vocabulary, 128) * d.sizes.hidden;
   return d;
 }
 

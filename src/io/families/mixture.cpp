@@ -5,18 +5,18 @@
 namespace tokenroof::io {
 namespace {
 
-const Keys expert_keys = {"num_experts", "n_routed_experts", "num_local_experts",
-                              "moe_num_experts", "num_moe_experts", "num_routed_experts"};
-const Keys top_k_keys = {"num_experts_per_tok", "moe_topk",  "moe_top_k",
-                             "top_k_experts",       "moe_k",     "num_experts_per_token",
-                             "experts_per_token",   "num_selected_experts"};
+const Keys expert_keys = {"num_experts",     "n_routed_experts", "num_local_experts",
+                          "moe_num_experts", "num_moe_experts",  "num_routed_experts"};
+const Keys top_k_keys = {
+    "num_experts_per_tok",   "moe_topk",          "moe_top_k",           "top_k_experts", "moe_k",
+    "num_experts_per_token", "experts_per_token", "num_selected_experts"};
 const Keys width_keys = {"moe_intermediate_size", "expert_intermediate_size",
-                             "expert_ffn_hidden_size"};
+                         "expert_ffn_hidden_size"};
 const Keys shared_count_keys = {"n_shared_experts", "num_shared_experts", "num_shared_expert",
-                                    "moe_num_shared_experts"};
+                                "moe_num_shared_experts"};
 const Keys shared_width_keys = {"shared_expert_intermediate_size",
-                                    "moe_shared_expert_intermediate_size",
-                                    "shared_intermediate_size", "share_expert_dim"};
+                                "moe_shared_expert_intermediate_size", "shared_intermediate_size",
+                                "share_expert_dim"};
 
 /// Keeps only the layers in `list`.
 void keep_listed(std::vector<bool>& sparse, const std::vector<std::int64_t>& list) {
@@ -53,8 +53,8 @@ std::vector<std::int64_t> numbers_in(const std::string& text) {
 void keep_by_lists(Config& config, std::vector<bool>& sparse) {
   if (config.is_list("moe_layer_freq")) {
     std::vector<bool> flags;
-    for (const std::int64_t on : config.integers("moe_layer_freq").value_or(
-             std::vector<std::int64_t>{}))
+    for (const std::int64_t on :
+         config.integers("moe_layer_freq").value_or(std::vector<std::int64_t>{}))
       flags.push_back(on != 0);
     keep_flagged(config, "moe_layer_freq", sparse, flags);
   }
@@ -83,16 +83,13 @@ bool has_experts(Config& config) {
 }
 
 std::vector<bool> mixture_layers(Config& config, int layers) {
-  const std::int64_t first =
-      config.count({"first_k_dense_replace", "moe_layer_num_skipped", "num_dense_layers"},
-                   limits::layers);
-  const std::int64_t frequency = config.is_list("moe_layer_freq")
-                                     ? 1
-                                     : config.size_or({"moe_layer_freq"}, limits::layers, 1);
+  const std::int64_t first = config.count(
+      {"first_k_dense_replace", "moe_layer_num_skipped", "num_dense_layers"}, limits::layers);
+  const std::int64_t frequency =
+      config.is_list("moe_layer_freq") ? 1 : config.size_or({"moe_layer_freq"}, limits::layers, 1);
   const std::int64_t step =
       config.size_or({"decoder_sparse_step", "moe_layer_interval"}, limits::layers, 1);
-  const std::int64_t interleave =
-      config.size_or({"interleave_moe_layer_step"}, limits::layers, 1);
+  const std::int64_t interleave = config.size_or({"interleave_moe_layer_step"}, limits::layers, 1);
   const std::int64_t period = config.size_or({"expert_layer_period"}, limits::layers, 1);
   const std::int64_t offset = config.count({"expert_layer_offset"}, limits::layers);
   const std::int64_t start = config.count({"moe_layer_start_index"}, limits::layers);
@@ -122,12 +119,10 @@ FeedForward read_mixture(Config& config, const Decoder& decoder, const MixtureTr
   FeedForward mixture;
   mixture.kind = FeedForwardKind::mixture;
   mixture.gated = mixture.shared_gated = traits.gated;
-  mixture.experts =
-      static_cast<int>(config.size(expert_keys, limits::experts, traits.experts));
-  const std::int64_t top_k =
-      config.has(top_k_keys) || !config.nested() || traits.top_k == 0
-          ? config.per_layer(top_k_keys, layers, limits::experts, 0)[at]
-          : traits.top_k;
+  mixture.experts = static_cast<int>(config.size(expert_keys, limits::experts, traits.experts));
+  const std::int64_t top_k = config.has(top_k_keys) || !config.nested() || traits.top_k == 0
+                                 ? config.per_layer(top_k_keys, layers, limits::experts, 0)[at]
+                                 : traits.top_k;
   if (top_k < 1 || top_k > mixture.experts) {
     std::string_view key = *top_k_keys.begin();
     for (const std::string_view candidate : top_k_keys)

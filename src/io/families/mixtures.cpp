@@ -56,10 +56,11 @@ Decoder gpt_oss(Config& c) {
                                                 .kv_heads = 8,
                                                 .head_dim = 64,
                                                 .vocabulary = 201088}});
-  apply_windows(c, d, layer_kinds(c, d.sizes.layers, {"layer_types"}, [](int i) {
-                  return i % 2 == 0 ? "sliding_attention" : "full_attention";
-                }),
-                128);
+  apply_windows(
+      c, d,
+      layer_kinds(c, d.sizes.layers, {"layer_types"},
+                  [](int i) { return i % 2 == 0 ? "sliding_attention" : "full_attention"; }),
+      128);
   c.harmless({"initial_context_length"});
   for (Layer& layer : d.layers) layer.attention.small_parameters += d.sizes.heads;
   // Newer files repeat the top k under a second name.
@@ -78,16 +79,14 @@ Decoder llama4(Config& c) {
                                                 .head_dim = 128,
                                                 .vocabulary = 202048}});
   c.harmless({"use_qk_norm", "attn_temperature_tuning", "floor_scale", "for_llm_compressor"});
-  const std::int64_t dense =
-      c.size_or({"intermediate_size_mlp"}, limits::width, 2 * d.sizes.width);
+  const std::int64_t dense = c.size_or({"intermediate_size_mlp"}, limits::width, 2 * d.sizes.width);
   for (Layer& layer : d.layers) layer.feed_forward.width = dense;
 
   const auto chunk =
       static_cast<int>(c.size_or({"attention_chunk_size"}, limits::context >> 10, 8192));
   auto rope = c.integers("no_rope_layers");
   if (rope && rope->empty()) rope.reset();
-  const auto interval =
-      static_cast<int>(c.size_or({"no_rope_layer_interval"}, limits::layers, 4));
+  const auto interval = static_cast<int>(c.size_or({"no_rope_layer_interval"}, limits::layers, 4));
   const auto kinds = layer_kinds(c, d.sizes.layers, {"layer_types"}, [&](int i) {
     const auto at = static_cast<std::size_t>(i);
     const bool rotary = rope && at < rope->size() ? (*rope)[at] != 0 : (i + 1) % interval != 0;
@@ -165,8 +164,8 @@ void share_across_layers(Config& c, Decoder& d) {
 Decoder hunyuan(Config& c) {
   const bool qk_norm = c.flag({"use_qk_norm"}, false);
   c.harmless({"head_dim", "use_mixed_mlp_moe", "moe_drop_tokens", "text_end_id"});
-  Decoder d = standard_decoder(
-      c, {.qk_norm = qk_norm ? QueryKeyNorm::per_head : QueryKeyNorm::none});
+  Decoder d =
+      standard_decoder(c, {.qk_norm = qk_norm ? QueryKeyNorm::per_head : QueryKeyNorm::none});
   if (has_experts(c)) apply_mixture(c, d);
   share_across_layers(c, d);
   return d;
@@ -183,9 +182,9 @@ Decoder bailing_moe(Config& c) {
   const bool out = c.flag({"use_bias"}, false);
   const bool qk_norm = c.flag({"use_qk_norm"}, false);
   const bool router_bias = c.flag({"moe_router_enable_expert_bias"}, false);
-  Decoder d = standard_decoder(c, {.attention_bias = qkv ? Biases::qkv : Biases::none,
-                                   .qk_norm = qk_norm ? QueryKeyNorm::per_head
-                                                      : QueryKeyNorm::none});
+  Decoder d =
+      standard_decoder(c, {.attention_bias = qkv ? Biases::qkv : Biases::none,
+                           .qk_norm = qk_norm ? QueryKeyNorm::per_head : QueryKeyNorm::none});
   if (out)
     for (Layer& layer : d.layers) layer.attention.small_parameters += d.sizes.hidden;
   apply_mixture(c, d, {.router_bias = router_bias});
@@ -217,12 +216,14 @@ constexpr std::array table = {
     Family{"gpt_oss", "gpt_oss", "GptOss", gpt_oss},
     Family{"llama4", "llama4 llama4_text", "Llama4 Llama4Text", llama4},
     Family{"dbrx", "dbrx", "Dbrx", dbrx},
-    Family{"ernie4_5", "ernie4_5 ernie4_5_moe ernie4_5_text", "Ernie4_5 Ernie4_5_ Ernie4_5_Moe Ernie4_5Moe Ernie4_5_MoE",
-           ernie4_5},
-    Family{"hunyuan", "hunyuan hunyuan_v1_moe hunyuan_moe", "HunYuan HunYuanMoEV1 HunYuanMoE Hunyuan", hunyuan},
+    Family{"ernie4_5", "ernie4_5 ernie4_5_moe ernie4_5_text",
+           "Ernie4_5 Ernie4_5_ Ernie4_5_Moe Ernie4_5Moe Ernie4_5_MoE", ernie4_5},
+    Family{"hunyuan", "hunyuan hunyuan_v1_moe hunyuan_moe",
+           "HunYuan HunYuanMoEV1 HunYuanMoE Hunyuan", hunyuan},
     Family{"hunyuan_dense", "hunyuan_v1_dense", "HunYuanDenseV1 HunyuanV1Dense", hunyuan_dense},
     Family{"bailing_moe", "bailing_moe bailing_moe_v2", "BailingMoe BailingMoeV2", bailing_moe},
-    Family{"step3_flash", "step3p5 step3p7 step3p5_text", "Step3p5 Step3p5Flash Step3p7Flash Step3p7", step3_flash},
+    Family{"step3_flash", "step3p5 step3p7 step3p5_text",
+           "Step3p5 Step3p5Flash Step3p7Flash Step3p7", step3_flash},
 };
 
 }  // namespace

@@ -41,8 +41,7 @@ std::vector<std::string> pattern_words(Config& c, std::string_view key,
 /// The kind of every layer; a file may leave the number of layers to it.
 std::vector<std::string> block_kinds(Config& c, std::string_view pattern_key,
                                      std::string_view list_key) {
-  if (c.is_text(pattern_key))
-    return pattern_words(c, pattern_key, c.text({pattern_key}));
+  if (c.is_text(pattern_key)) return pattern_words(c, pattern_key, c.text({pattern_key}));
   return c.texts(list_key).value_or(std::vector<std::string>{});
 }
 
@@ -66,8 +65,8 @@ Sizes nemotron_sizes(Config& c, std::int64_t layers) {
   sizes.vocabulary = c.size_or_noted({"vocab_size"}, limits::vocabulary, 131072);
   sizes.heads = static_cast<int>(c.size_or_noted({"num_attention_heads"}, limits::heads, 32));
   sizes.kv_heads = static_cast<int>(c.size_or_noted({"num_key_value_heads"}, limits::heads, 8));
-  sizes.head_dim = static_cast<int>(
-      c.size_or({"head_dim", "attention_head_dim"}, limits::head_dim, 128));
+  sizes.head_dim =
+      static_cast<int>(c.size_or({"head_dim", "attention_head_dim"}, limits::head_dim, 128));
   sizes.width = c.size_or_noted({"intermediate_size"}, limits::width, 21504);
   if (sizes.heads % sizes.kv_heads != 0)
     c.fault("num_key_value_heads", std::to_string(sizes.heads) +
@@ -136,8 +135,7 @@ Decoder nemotron_h(Config& c) {
     c.harmless({"moe_intermediate_size", "n_routed_experts", "num_experts_per_tok",
                 "n_shared_experts", "moe_shared_expert_intermediate_size"});
   }
-  for (const std::string& kind : kinds)
-    d.layers.push_back(block(c, d, kind, mamba_layer, mixture));
+  for (const std::string& kind : kinds) d.layers.push_back(block(c, d, kind, mamba_layer, mixture));
 
   const std::int64_t mtp = c.count({"num_nextn_predict_layers"}, limits::layers);
   std::int64_t extra = 2 * sizes.hidden * sizes.hidden + 3 * sizes.hidden;
@@ -149,8 +147,7 @@ Decoder nemotron_h(Config& c) {
 /// int(2 * multiplier * hidden / 3), up to a multiple of 256.
 std::int64_t searched_width(double multiplier, std::int64_t hidden) {
   if (!(multiplier > 0) || multiplier > 64) return 0;
-  const auto width =
-      static_cast<std::int64_t>(2 * multiplier * static_cast<double>(hidden) / 3);
+  const auto width = static_cast<std::int64_t>(2 * multiplier * static_cast<double>(hidden) / 3);
   return (width + 255) / 256 * 256;
 }
 
@@ -164,8 +161,8 @@ Decoder nemotron_nas(Config& c) {
   const std::int64_t h = d.sizes.hidden;
   std::vector<Config> blocks = c.objects("block_configs");
   if (blocks.size() != d.layers.size()) {
-    c.fault("block_configs", "lists " + std::to_string(blocks.size()) +
-                                 " layers, the model has " + std::to_string(d.sizes.layers));
+    c.fault("block_configs", "lists " + std::to_string(blocks.size()) + " layers, the model has " +
+                                 std::to_string(d.sizes.layers));
     return d;
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -176,26 +173,27 @@ Decoder nemotron_nas(Config& c) {
       sizes.kv_heads = static_cast<int>(std::max<std::int64_t>(1, d.sizes.heads / per_group));
       layer.attention = grouped_attention(sizes, d.traits);
       layer.attention.small_parameters += d.attention_norms();
-      attention->harmless({"window_length", "num_sink_tokens", "use_prefill_window_in_sink_attention",
-                           "unshifted_sink", "sparsify"});
+      attention->harmless({"window_length", "num_sink_tokens",
+                           "use_prefill_window_in_sink_attention", "unshifted_sink", "sparsify"});
       if (attention->flag({"no_op"}, false)) {
         layer.attention = {.kind = AttentionKind::none};
       } else if (attention->flag({"replace_with_linear"}, false)) {
-        layer.attention = {.kind = AttentionKind::none, .extra_weights = h * h,
+        layer.attention = {.kind = AttentionKind::none,
+                           .extra_weights = h * h,
                            .small_parameters = d.attention_norms()};
       }
       attention->refuse_unknown(false);
     }
     if (auto network = blocks[i].object("ffn")) {
-      layer.feed_forward.width =
-          network->has({"intermediate_size"})
-              ? network->size({"intermediate_size"}, limits::width)
-              : searched_width(network->number({"ffn_mult"}, 0), h);
+      layer.feed_forward.width = network->has({"intermediate_size"})
+                                     ? network->size({"intermediate_size"}, limits::width)
+                                     : searched_width(network->number({"ffn_mult"}, 0), h);
       network->harmless({"ffn_mult", "sparsify", "gated"});
       if (network->flag({"no_op"}, false)) {
         layer.feed_forward = {.kind = FeedForwardKind::none};
       } else if (network->flag({"replace_with_linear"}, false)) {
-        layer.feed_forward = {.kind = FeedForwardKind::none, .extra_weights = h * h,
+        layer.feed_forward = {.kind = FeedForwardKind::none,
+                              .extra_weights = h * h,
                               .small_parameters = d.feed_forward_norms()};
       }
       network->refuse_unknown(false);

@@ -38,23 +38,23 @@ void late_windows(Config& c, Decoder& d) {
     return;
   }
   const auto first = static_cast<int>(c.count({"max_window_layers"}, limits::layers, 28));
-  apply_windows(c, d, layer_kinds(c, d.sizes.layers, {"layer_types"}, [&](int i) {
-                  return i < first ? "full_attention" : "sliding_attention";
-                }),
-                4096);
+  apply_windows(
+      c, d,
+      layer_kinds(c, d.sizes.layers, {"layer_types"},
+                  [&](int i) { return i < first ? "full_attention" : "sliding_attention"; }),
+      4096);
 }
 
 Decoder qwen2(Config& c) {
-  Decoder d =
-      standard_decoder(c, {.attention_bias = Biases::qkv, .defaults = qwen2_sizes});
+  Decoder d = standard_decoder(c, {.attention_bias = Biases::qkv, .defaults = qwen2_sizes});
   late_windows(c, d);
   return d;
 }
 
 Decoder qwen2_moe(Config& c) {
   const bool bias = c.flag({"qkv_bias"}, true);
-  Decoder d = standard_decoder(c, {.attention_bias = bias ? Biases::qkv : Biases::none,
-                                   .defaults = qwen2_sizes});
+  Decoder d = standard_decoder(
+      c, {.attention_bias = bias ? Biases::qkv : Biases::none, .defaults = qwen2_sizes});
   late_windows(c, d);
   apply_mixture(c, d, {.shared_gate = true, .width = 1408, .experts = 60, .top_k = 4});
   return d;
@@ -103,8 +103,7 @@ Decoder delta_stack(Config& c, bool mixture) {
   Attention linear = delta_net(net, d.sizes.hidden);
   linear.small_parameters += d.attention_norms();
 
-  const auto interval =
-      static_cast<int>(c.size_or({"full_attention_interval"}, limits::layers, 4));
+  const auto interval = static_cast<int>(c.size_or({"full_attention_interval"}, limits::layers, 4));
   const auto kinds = layer_kinds(c, d.sizes.layers, {"layer_types"}, [&](int i) {
     return (i + 1) % interval == 0 ? "full_attention" : "linear_attention";
   });
@@ -146,7 +145,8 @@ constexpr std::array table = {
            "Qwen2 Qwen2VL Qwen2_5_VL Qwen2_5VL", qwen2},
     Family{"qwen2_moe", "qwen2_moe", "Qwen2Moe", qwen2_moe},
     Family{"qwen3", "qwen3 qwen3_vl_text qwen3_text qwen3_asr_text", "Qwen3 Qwen3VLText", qwen3},
-    Family{"qwen3_moe", "qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text qwen3_omni_moe_thinker_text",
+    Family{"qwen3_moe",
+           "qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text qwen3_omni_moe_thinker_text",
            "Qwen3Moe Qwen3VLMoeText", qwen3_moe},
     Family{"qwen3_next", "qwen3_next", "Qwen3Next", qwen3_next},
     Family{"qwen3_5", "qwen3_5 qwen3_5_text qwen3_6 qwen3_6_text", "Qwen3_5 Qwen3_5Text Qwen3_6",

@@ -46,8 +46,8 @@ std::vector<Family> all_families() {
   std::vector<Family> all;
   for (const std::span<const Family> part :
        {llama_families(), classic_families(), qwen_families(), gemma_families(),
-        deepseek_families(), deepseek_v4_families(), glm_families(), mixture_families(), hybrid_families(),
-        nemotron_families()}) {
+        deepseek_families(), deepseek_v4_families(), glm_families(), mixture_families(),
+        hybrid_families(), nemotron_families()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -1,0 +1,144 @@
+// One replica of a scenario, reduced to what every question about it needs: step times, prompt
+// times, lengths, memory and the number of sequences that may run together.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "tokenroof/describe/scenario.hpp"
+#include "tokenroof/physics/memory_verdict.hpp"
+#include "tokenroof/physics/step.hpp"
+#include "tokenroof/serving/concurrency.hpp"
+#include "tokenroof/serving/speculative.hpp"
+
+namespace tokenroof {
+
+/// Mean lengths of a workload in tokens, and what of a prompt is found in the prefix cache.
+struct WorkloadLengths {
+  double prompt = 0;
+  double output = 1;
+  double hit_share = 0;  ///< of the prompt's tokens
+  double live = 0;       ///< mean context of a running sequence, length-biased
+  double longest = 0;    ///< tokens of a request at its end
+
+  [[nodiscard]] double computed() const { return std::max(1.0, prompt * (1 - hit_share)); }
+  [[nodiscard]] double cached() const { return prompt - computed(); }
+};
+
+/// Lengths of `workload`. One step without traffic has its context as prompt and nothing to come.
+[[nodiscard]] inline WorkloadLengths workload_lengths(const Workload& workload) {
+  WorkloadLengths lengths;
+  if (const auto* single = std::get_if<SingleStep>(&workload.traffic)) {
+    lengths.live = lengths.longest = single->context.base();
+    lengths.prompt = workload.input.base() > 0 ? workload.input.base() : lengths.live;
+    lengths.output = 1;
+  } else {
+    const double factor = workload.lengths.mean_factor();
+    lengths.prompt = factor * workload.input.base();
+    lengths.output = std::max(1.0, factor * workload.output.base());
+    lengths.live = live_context(lengths.prompt * token / request, lengths.output * token / request,
+                                workload.lengths.squared_cv(lengths.output))
+                       .base();
+    lengths.longest = lengths.prompt + lengths.output;
+  }
+  lengths.hit_share = workload.prefix_hit_rate;
+  return lengths;
+}
+
+/// Times of one replica in one fidelity.
+struct Replica {
+  StepModel<double> model;
+  Fidelity fidelity = Fidelity::calibrated;
+  WorkloadLengths lengths;
+  MemoryPlan memory;
+  double admission = 0;  ///< sequences that may run together; 0: none fits
+  int draft_tokens = 0;
+  double tokens_per_step = 1;  ///< expected, > 1 with speculation
+  double draft_cost = 0;
+
+  [[nodiscard]] StepTime<double> step(const StepLoad<double>& load) const {
+    return step_time(model, load, fidelity);
+  }
+  /// Decode step of `sequences` at `context`; with speculation: verification and drafting.
+  [[nodiscard]] StepTime<double> decode(double sequences, double context) const {
+    StepLoad<double> load = decode_load(sequences, context);
+    if (draft_tokens == 0) return step(load);
+    StepTime<double> drafts = step(load);
+    drafts *= draft_tokens * draft_cost;
+    load.query_tokens = draft_tokens + 1;
+    StepTime<double> time = step(load);
+    time += drafts;
+    return time;
+  }
+  /// Time per output token of a running sequence, `sequences` in the batch.
+  [[nodiscard]] Seconds token_time(double sequences) const {
+    return decode(sequences, lengths.live).total() / tokens_per_step;
+  }
+  /// Prefill of one prompt of `computed` tokens after `cached` ones, alone.
+  [[nodiscard]] StepTime<double> prefill(double computed, double cached) const {
+    return step(prefill_load(1.0, computed, cached));
+  }
+  /// What a prompt adds to a step that decodes `sequences`.
+  [[nodiscard]] Seconds prefill_beside(double computed, double cached, double sequences) const {
+    StepLoad<double> load = decode_load(sequences, lengths.live);
+    const Seconds alone = step(load).total();
+    load.prompts = 1;
+    load.prompt_tokens = computed;
+    load.prefix_tokens = cached;
+    return step(load).total() - alone;
+  }
+  /// Prefill as the engine schedules it: riding with `sequences` decodes, or alone.
+  [[nodiscard]] Seconds prompt_time(double computed, double cached, double sequences) const {
+    return prompts_first || sequences < 1 ? prefill(computed, cached).total()
+                                          : prefill_beside(computed, cached, sequences);
+  }
+  bool prompts_first = false;
+
+  /// T(1) .. T(K): time per output token at each number of running sequences.
+  [[nodiscard]] std::vector<Seconds> token_times() const {
+    std::vector<Seconds> times(static_cast<std::size_t>(std::max(1.0, admission)));
+    for (std::size_t n = 0; n < times.size(); ++n)
+      times[n] = token_time(static_cast<double>(n + 1));
+    return times;
+  }
+};
+
+/// Reduces `scenario`. An invalid layout leaves the operators empty and the verdict in `memory`.
+[[nodiscard]] inline Replica reduce(const Scenario& scenario, Fidelity fidelity,
+                                    const KernelConstants& kernels = {}) {
+  Replica replica;
+  replica.fidelity = fidelity;
+  replica.lengths = workload_lengths(scenario.workload);
+  replica.prompts_first = !scenario.engine.chunked_prefill;
+  MemoryOptions options;
+  if (scenario.speculation) {
+    replica.draft_tokens = scenario.speculation->draft_tokens;
+    replica.draft_cost = scenario.speculation->draft_cost;
+    replica.tokens_per_step =
+        expected_tokens(scenario.speculation->acceptance, replica.draft_tokens);
+    options.draft_tokens = replica.draft_tokens;
+  }
+  replica.memory = memory_plan(scenario.model, scenario.accelerator, scenario.engine,
+                               scenario.precision, scenario.deployment,
+                               TokensPerRequest::from_base(replica.lengths.longest), options);
+  if (replica.memory.verdict.outcome == Outcome::invalid_layout) return replica;
+  replica.model.operators =
+      step_operators(scenario.model, scenario.accelerator, scenario.precision, scenario.deployment);
+  replica.model.machine = machine_of(scenario.accelerator, scenario.deployment);
+  replica.model.kernels = kernels;
+  replica.model.engine = scenario.engine.constants;
+  // Sequences hold their live length in the mean, not the length they end with.
+  const double ranks = scenario.deployment.attention_data_parallel;
+  const double live = std::max(1.0, replica.lengths.live);
+  const double fitting = std::floor(replica.memory.cache.concurrency(
+                             replica.memory.kv_pool, TokensPerRequest::from_base(live))) *
+                         ranks;
+  replica.admission = std::max(replica.memory.max_concurrency.base(),
+                               std::min(fitting, scenario.engine.max_sequences * ranks));
+  replica.admission = std::min(replica.admission, scenario.engine.max_sequences * ranks);
+  return replica;
+}
+
+}  // namespace tokenroof

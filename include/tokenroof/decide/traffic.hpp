@@ -1,0 +1,216 @@
+// A replica under traffic: one step, a closed loop, an open loop, or separate pools.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tokenroof/decide/answer.hpp"
+#include "tokenroof/decide/replica.hpp"
+#include "tokenroof/serving/closed_loop.hpp"
+#include "tokenroof/serving/disaggregation.hpp"
+#include "tokenroof/serving/engine_estimate.hpp"
+
+namespace tokenroof {
+
+/// What traffic makes of a deployment.
+struct TrafficAnswer {
+  double running = 0;  ///< sequences of one replica while it works
+  ServingAnswer serving;
+  Verdict verdict;  ///< `unstable` or feasible
+};
+
+namespace detail {
+
+[[nodiscard]] inline Seconds times_tokens(SecondsPerToken each, double tokens) {
+  return each * (tokens * token);
+}
+
+/// What a request waits before the engine sees it, and after its last token.
+[[nodiscard]] inline Seconds request_overhead(const Replica& replica) {
+  if (replica.fidelity != Fidelity::calibrated) return {};
+  const EngineConstants& engine = replica.model.engine;
+  return engine.request_overhead + replica.lengths.prompt * engine.per_prompt_token;
+}
+
+/// Law of prompt times while about `running` sequences decode.
+[[nodiscard]] inline PrefillLaw prompt_law(const Replica& replica, const Workload& workload,
+                                           double running) {
+  const double hits = replica.lengths.hit_share;
+  const auto time = [&](double tokens) {
+    const double cached = tokens / std::max(1e-9, 1 - hits) * hits;
+    return replica.prompt_time(tokens, cached, running);
+  };
+  return prefill_law(workload.lengths, TokensPerRequest::from_base(replica.lengths.computed()),
+                     time);
+}
+
+[[nodiscard]] inline EngineLoad engine_load(const Replica& replica, const Scenario& scenario,
+                                            const OpenLoop& open, double replicas) {
+  EngineLoad load;
+  load.arrivals = open.arrival_rate / replicas;
+  load.arrival_squared_cv = open.arrival_squared_cv;
+  load.output = TokensPerRequest::from_base(replica.lengths.output);
+  load.output_squared_cv = scenario.workload.lengths.squared_cv(replica.lengths.output);
+  load.mean_inverse_decodes = mean_inverse_decodes(scenario.workload.lengths, load.output);
+  load.mode = replica.prompts_first ? PrefillMode::packed : PrefillMode::chunked;
+  load.prompt = TokensPerRequest::from_base(replica.lengths.computed());
+  load.token_budget = scenario.engine.max_batched_tokens * token;
+  return load;
+}
+
+/// Whether latencies keep to the objective; unset limits always hold.
+template <class Estimate>
+[[nodiscard]] bool keeps(const Objective& objective, const Estimate& e, Seconds overhead) {
+  const auto within = [](const auto& limit, Seconds time) { return !limit || time <= *limit; };
+  const Seconds tpot = e.tpot * token;
+  bool ok = within(objective.ttft_p95, e.ttft_p95 + overhead) && within(objective.tpot_mean, tpot);
+  if constexpr (requires { e.ttft_p50; }) {
+    ok = ok && within(objective.ttft_p50, e.ttft_p50 + overhead) &&
+         within(objective.ttft_p99, e.ttft_p99 + overhead) &&
+         within(objective.tpot_p95, e.tpot_p95 * token);
+  }
+  if (objective.tokens_per_second_per_user)
+    ok = ok && tpot <= 1 * token / *objective.tokens_per_second_per_user;
+  if (objective.e2e_p95) ok = ok && e.e2e <= *objective.e2e_p95;
+  return ok;
+}
+
+inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const std::string& why) {
+  answer.serving.stable = false;
+  answer.verdict = {Outcome::unstable,
+                    "arrivals exceed the " + std::to_string(limit.base()) +
+                        " requests/s that the deployment completes: " + why,
+                    "lower the rate, add replicas, or shorten prompts and outputs"};
+}
+
+}  // namespace detail
+
+/// A closed loop of the whole deployment's `closed.concurrency`, split evenly over replicas.
+[[nodiscard]] inline TrafficAnswer closed_traffic(const Replica& replica, const Scenario& scenario,
+                                                  const ClosedLoopTraffic& closed) {
+  const double replicas = scenario.deployment.replicas;
+  ClosedLoopLoad load;
+  load.concurrency = closed.concurrency.base() / replicas;
+  load.capacity = replica.admission;
+  load.prompt = replica.lengths.prompt;
+  load.output = replica.lengths.output;
+  load.prompts_per_step =
+      std::max(1.0, scenario.engine.max_batched_tokens / replica.lengths.computed());
+  load.attention_ranks = scenario.deployment.attention_data_parallel;
+  load.lengths_vary = scenario.workload.lengths.kind != LengthLaw::Kind::fixed;
+  load.prompts_first = replica.prompts_first;
+  const double n = std::min(load.concurrency, load.capacity);
+  const ClosedLoopTimes times{
+      replica.token_time(n), replica.token_time(std::max(1.0, n / 2)),
+      replica.prompt_time(replica.lengths.computed(), replica.lengths.cached(), n)};
+  const ClosedLoop loop = closed_loop(load, replica.model.engine, times);
+  TrafficAnswer answer;
+  answer.running = n;
+  ServingAnswer& serving = answer.serving;
+  serving.concurrency = closed.concurrency;
+  serving.running = n * request;
+  serving.ttft.mean = loop.ttft;
+  serving.tpot.mean = loop.tpot;
+  serving.e2e.mean = loop.residence;
+  serving.request_rate = loop.rate * replicas;
+  serving.limit_rate = serving.request_rate;
+  serving.utilization = 1;
+  serving.stable = true;
+  return answer;
+}
+
+/// An open loop whose arrivals are split evenly over replicas.
+[[nodiscard]] inline TrafficAnswer open_traffic(const Replica& replica, const Scenario& scenario,
+                                                const OpenLoop& open) {
+  const double replicas = scenario.deployment.replicas;
+  const std::vector<Seconds> steps = replica.token_times();
+  EngineLoad load = detail::engine_load(replica, scenario, open, replicas);
+  double running = std::max(1.0, 0.25 * replica.admission);
+  EngineEstimate e;
+  PrefillLaw law;
+  for (int pass = 0; pass < 2;
+       ++pass) {  // prompt times depend a little on the batch they ride with
+    law = detail::prompt_law(replica, scenario.workload, running);
+    load.prefill = law.shares();
+    e = engine_estimate(load, steps);
+    if (!e.stable) break;
+    running = std::max(1.0, e.running.base());
+  }
+  TrafficAnswer answer;
+  ServingAnswer& serving = answer.serving;
+  serving.limit_rate = e.limit * replicas;
+  serving.utilization = e.load;
+  const Seconds overhead = detail::request_overhead(replica);
+  serving.objective_rate = replicas * largest_rate(load, steps, [&](const EngineEstimate& at) {
+                             return detail::keeps(scenario.objective, at, overhead);
+                           });
+  if (!e.stable) {
+    answer.running = replica.admission;
+    detail::set_unstable(
+        answer, *serving.limit_rate,
+        e.prefill_bound ? "prompts fill the token budget" : "every place in the batch is taken");
+    return answer;
+  }
+  serving.stable = true;
+  answer.running = e.running.base();
+  serving.running = e.running;
+  serving.ttft = {e.ttft + overhead, e.ttft_p50 + overhead, e.ttft_p95 + overhead,
+                  e.ttft_p99 + overhead};
+  serving.tpot.mean = e.tpot * token;
+  serving.tpot.p95 = e.tpot_p95 * token;
+  serving.e2e.mean = e.e2e + overhead;
+  serving.worst_gap = e.longest_gap;
+  serving.request_rate = open.arrival_rate;
+  serving.concurrency = open.arrival_rate * *serving.e2e.mean;
+  return answer;
+}
+
+/// Separate pools: x replicas prefill, y decode; `deployment.replicas` is not used.
+[[nodiscard]] inline TrafficAnswer split_traffic(const Replica& replica, const Scenario& scenario,
+                                                 const OpenLoop& open,
+                                                 const Disaggregation& pools) {
+  const std::vector<Seconds> steps = replica.token_times();
+  DisaggregatedLoad load;
+  load.load = detail::engine_load(replica, scenario, open, 1);
+  Replica alone = replica;
+  alone.prompts_first = true;
+  const PrefillLaw law = detail::prompt_law(alone, scenario.workload, 0);
+  load.load.prefill = law.shares();
+  load.prefill_workers = pools.prefill_replicas;
+  load.decode_workers = pools.decode_replicas;
+  load.decode_steps = steps;
+  const KvGeometry cache = kv_geometry(scenario.model, scenario.precision.kv_cache);
+  const Bytes moved = cache.bytes_at(TokensPerRequest::from_base(replica.lengths.prompt));
+  BytesPerSecond link = scenario.accelerator.scale_up.bandwidth;
+  if (scenario.accelerator.scale_out) link = scenario.accelerator.scale_out->bandwidth;
+  if (pools.transfer_bandwidth) link = *pools.transfer_bandwidth;
+  load.transfer = moved / (link * static_cast<double>(scenario.deployment.devices_per_replica()));
+
+  const DisaggregatedEstimate e = disaggregated_estimate(load);
+  TrafficAnswer answer;
+  ServingAnswer& serving = answer.serving;
+  serving.limit_rate = e.limit;
+  serving.utilization = open.arrival_rate / e.limit;
+  const Seconds overhead = detail::request_overhead(replica);
+  if (!e.stable) {
+    answer.running = replica.admission;
+    detail::set_unstable(answer, e.limit,
+                         e.prefill_bound ? "the prefill pool is full" : "the decode pool is full");
+    return answer;
+  }
+  serving.stable = true;
+  answer.running = e.decode.running.base();
+  serving.running = e.decode.running;
+  serving.ttft.mean = e.ttft + overhead;
+  serving.ttft.p95 = e.ttft_p95 + overhead;
+  serving.tpot.mean = e.tpot * token;
+  serving.tpot.p95 = e.decode.tpot_p95 * token;
+  serving.e2e.mean = e.e2e + overhead;
+  serving.worst_gap = e.decode.longest_gap;
+  serving.request_rate = open.arrival_rate;
+  serving.concurrency = open.arrival_rate * *serving.e2e.mean;
+  return answer;
+}
+
+}  // namespace tokenroof
