@@ -44,6 +44,8 @@ Json write_constant(double base, const UnitDimension& dimension, const ConstantN
     json["value"] = fmt::format("{} us", base / 1e-6);
   else if (dimension == flop_rate_constant)
     json["value"] = fmt::format("{} TFLOP/s", base / 1e12);
+  else if (dimension == byte_rate_constant)
+    json["value"] = fmt::format("{} TB/s", base / 1e12);
   else
     json["value"] = base;
   if (note == nullptr) return json;

@@ -23,32 +23,79 @@ constexpr ConstantField<E> fields[] = {
     {"per_weight_only_layer", &E::per_weight_only_layer},
     {"per_prompt_layer", &E::per_prompt_layer},
     {"per_all_reduce", &E::per_all_reduce},
+    {"per_bus_all_reduce", &E::per_bus_all_reduce},
+    {"bus_sharing", &E::bus_sharing, share_or_zero},
+    {"per_eager_layer", &E::per_eager_layer},
+    {"graph_context", &E::graph_context},
     {"weight_stream", &E::weight_stream, Range::positive()},
     {"prompt_efficiency", &E::prompt_efficiency, Range::positive()},
     {"prompt_attention", &E::prompt_attention, Range::positive()},
     {"separate_quantization", &E::separate_quantization, share_or_zero},
     {"expert_stream", &E::expert_stream, share_or_zero},
     {"expert_overhead", &E::expert_overhead},
+    {"expert_rate", &E::expert_rate, Range::positive()},
+    {"attention_rows", &E::attention_rows, Range::at_least(1)},
     {"vector_attention", &E::vector_attention, share_or_zero},
+    {"tensor_group", &E::tensor_group},
     {"mixture_slowdown", &E::mixture_slowdown, Range::at_least(1)},
     {"communication_overlap", &E::communication_overlap, below_one},
     {"request_overhead", &E::request_overhead},
+    {"per_prompt_token", &E::per_prompt_token},
     {"prompts_ahead", &E::prompts_ahead},
-    {"steps_waited", &E::steps_waited},
     {"spread_low", &E::spread_low, Range::positive()},
     {"spread_high", &E::spread_high, Range::positive()},
 };
 
+using L = LocalRuntimeConstants;
+constexpr ConstantField<L> local_fields[] = {
+    {"weight_stream", &L::weight_stream, Range::share()},
+    {"stream_ceiling", &L::stream_ceiling, Range::positive(), byte_rate_constant},
+    {"tensor_compute", &L::tensor_compute, Range::share()},
+    {"vector_compute", &L::vector_compute, Range::share()},
+    {"unpack_flops", &L::unpack_flops},
+    {"per_layer", &L::per_layer},
+    {"per_quantized_layer", &L::per_quantized_layer},
+    {"per_split_layer", &L::per_split_layer},
+    {"per_device_hop", &L::per_device_hop},
+    {"score_bytes", &L::score_bytes},
+    {"elementwise_passes", &L::elementwise_passes},
+    {"per_prompt_layer", &L::per_prompt_layer},
+    {"step", &L::step},
+    {"cache_passes", &L::cache_passes, Range::at_least(1)},
+    {"launches_per_layer", &L::launches_per_layer},
+    {"launches_per_quantized_layer", &L::launches_per_quantized_layer},
+};
+
+void read_defaults(ObjectReader& reader, Engine& engine) {
+  if (auto defaults = reader.object("defaults")) {
+    read_engine_settings(*defaults, engine);
+    defaults->finish();
+  }
+}
+
+Json write_defaults(const Engine& engine) {
+  return {{"memory_fraction", engine.memory_fraction},
+          {"max_sequences", engine.max_sequences},
+          {"max_batched_tokens", engine.max_batched_tokens},
+          {"chunked_prefill", engine.chunked_prefill},
+          {"block_tokens", engine.block_tokens},
+          {"kv_policy", std::string(to_string(engine.kv_policy))}};
+}
+
+// An era states its constants itself: what it leaves out is neutral, not as in newer versions.
 void read_era(ObjectReader reader, EngineEntry& entry) {
   EngineEra era;
-  era.since = reader.required_text("since");
-  era.constants = entry.engine.constants;
+  era.before = reader.required_text("before");
+  era.note = reader.required_text("note");
+  era.engine = entry.engine;
+  era.engine.constants = {};
+  read_defaults(reader, era.engine);
   if (auto constants = reader.object("constants"))
-    era.notes = read_engine_constants(*constants, era.constants, {});
-  if (!entry.eras.empty() && !version_at_least(era.since, entry.eras.back().since))
-    reader.fault("since", "the entries must go from the oldest version to the newest");
+    era.notes = read_engine_constants(*constants, era.engine.constants, {});
+  if (!entry.earlier.empty() && !version_at_least(era.before, entry.earlier.back().before))
+    reader.fault("before", "the entries must go from the oldest version to the newest");
   reader.finish();
-  entry.eras.push_back(std::move(era));
+  entry.earlier.push_back(std::move(era));
 }
 
 }  // namespace
@@ -71,6 +118,11 @@ std::vector<ConstantNote> read_engine_constants(ObjectReader reader, EngineConst
   return read_constants<EngineConstants>(std::move(reader), fields, constants, rules);
 }
 
+std::span<const ConstantField<EngineConstants>> engine_constant_fields() { return fields; }
+std::span<const ConstantField<LocalRuntimeConstants>> local_runtime_fields() {
+  return local_fields;
+}
+
 EngineEntry read_engine(std::string_view json_text, const std::string& file) {
   const Json json = parse_json(json_text, file);
   Faults faults(file);
@@ -79,13 +131,13 @@ EngineEntry read_engine(std::string_view json_text, const std::string& file) {
   reader.ignore("$schema");
   entry.engine.name = reader.required_text("name");
   entry.versions = reader.texts("versions").value_or(std::vector<std::string>{});
-  if (auto defaults = reader.object("defaults")) {
-    read_engine_settings(*defaults, entry.engine);
-    defaults->finish();
-  }
+  read_defaults(reader, entry.engine);
   if (auto constants = reader.object("constants"))
     entry.constants = read_engine_constants(*constants, entry.engine.constants, {});
-  for (ObjectReader& era : reader.objects("eras")) read_era(era, entry);
+  if (auto constants = reader.object("local_runtime"))
+    entry.local_runtime =
+        read_constants<L>(*constants, local_fields, entry.engine.local_runtime.emplace(), {});
+  for (ObjectReader& era : reader.objects("earlier")) read_era(era, entry);
   for (ObjectReader& reserve : reader.objects("reserves")) read_engine_reserve(reserve, entry);
   reader.finish();
   faults.throw_if_any();
@@ -93,14 +145,26 @@ EngineEntry read_engine(std::string_view json_text, const std::string& file) {
 }
 
 EngineEntry for_version(EngineEntry entry, const std::string& version) {
+  if (const EngineEra* era = era_of(entry, version)) {
+    std::vector<EngineReserve> reserves = std::move(entry.engine.reserves);
+    entry.constants = era->notes;
+    entry.engine = era->engine;
+    entry.engine.reserves = std::move(reserves);
+  }
   entry.engine.version = version;
-  const EngineEra* chosen = nullptr;
-  for (const EngineEra& era : entry.eras)
-    if (version_at_least(version, era.since)) chosen = &era;
-  if (chosen == nullptr) return entry;
-  entry.engine.constants = chosen->constants;
-  for (const ConstantNote& note : chosen->notes) replace_note(entry.constants, note);
   return entry;
+}
+
+const EngineEra* era_of(const EngineEntry& entry, std::string_view version) {
+  if (version.empty()) return nullptr;
+  for (const EngineEra& era : entry.earlier)
+    if (!version_at_least(version, era.before)) return &era;
+  return nullptr;
+}
+
+EngineConstants constants_for(const EngineEntry& entry, std::string_view version) {
+  const EngineEra* era = era_of(entry, version);
+  return era != nullptr ? era->engine.constants : entry.engine.constants;
 }
 
 void replace_note(std::vector<ConstantNote>& notes, const ConstantNote& note) {
@@ -117,19 +181,20 @@ std::string write_engine(const EngineEntry& entry) {
   Json json = Json::object();
   json["name"] = engine.name;
   json["versions"] = entry.versions;
-  json["defaults"] = {{"memory_fraction", engine.memory_fraction},
-                      {"max_sequences", engine.max_sequences},
-                      {"max_batched_tokens", engine.max_batched_tokens},
-                      {"chunked_prefill", engine.chunked_prefill},
-                      {"block_tokens", engine.block_tokens},
-                      {"kv_policy", std::string(to_string(engine.kv_policy))}};
+  json["defaults"] = write_defaults(engine);
   json["constants"] =
       write_constants<EngineConstants>(fields, engine.constants, {}, entry.constants);
-  for (const EngineEra& era : entry.eras)
-    json["eras"].push_back(
-        {{"since", era.since},
-         {"constants",
-          write_constants<EngineConstants>(fields, era.constants, engine.constants, era.notes)}});
+  if (engine.local_runtime)
+    json["local_runtime"] =
+        write_constants<L>(local_fields, *engine.local_runtime, {}, entry.local_runtime);
+  for (const EngineEra& era : entry.earlier) {
+    Json earlier{{"before", era.before}, {"note", era.note}};
+    if (const Json own = write_defaults(era.engine); own != json["defaults"])
+      earlier["defaults"] = own;
+    earlier["constants"] =
+        write_constants<EngineConstants>(fields, era.engine.constants, {}, era.notes);
+    json["earlier"].push_back(std::move(earlier));
+  }
   json["reserves"] = Json::array();
   for (std::size_t i = 0; i < engine.reserves.size(); ++i)
     json["reserves"].push_back(write_engine_reserve(

@@ -13,6 +13,10 @@ void read_engine_settings(ObjectReader& reader, Engine& engine);
 std::vector<ConstantNote> read_engine_constants(ObjectReader reader, EngineConstants& constants,
                                                 const ConstantRules& rules);
 
+/// Every constant by name, in the order of the files.
+[[nodiscard]] std::span<const ConstantField<EngineConstants>> engine_constant_fields();
+[[nodiscard]] std::span<const ConstantField<LocalRuntimeConstants>> local_runtime_fields();
+
 /// Puts `note` in the place of the one with its name, or at the end.
 void replace_note(std::vector<ConstantNote>& notes, const ConstantNote& note);
 /// The choice at "kv_policy".

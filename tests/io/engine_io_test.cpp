@@ -13,7 +13,10 @@ const char* profile = R"({"name": "vllm", "versions": ["0.15"],
   "constants": {
     "step": {"value": "0.5 ms", "meaning": "host time per step", "source": "fit", "date": "2026-01-01", "rows": 900, "fit_error": 0.09},
     "prompt_efficiency": {"value": 0.9, "meaning": "m", "source": "s", "date": "2026-01-01"}},
-  "eras": [{"since": "0.12", "constants": {"step": {"value": "0.3 ms", "meaning": "m", "source": "s", "date": "2026-02-01"}}}],
+  "local_runtime": {"stream_ceiling": {"value": "1.1 TB/s", "meaning": "m", "source": "s", "date": "2026-02-01"}},
+  "earlier": [
+    {"before": "0.8", "note": "n", "defaults": {"max_sequences": 256}, "constants": {"step": {"value": "2 ms", "meaning": "m", "source": "s", "date": "2026-02-01"}}},
+    {"before": "0.18", "note": "n", "constants": {"step": {"value": "0.3 ms", "meaning": "m", "source": "s", "date": "2026-02-01"}}}],
   "reserves": [{"since": "0.10", "runtime": "0.5 GiB", "graphs": "1 GiB", "activation_per_token": 8, "kv_policy": "full_length", "reports_capacity": true, "source": "logs"}]})";
 }  // namespace
 
@@ -44,14 +47,25 @@ TEST_CASE("the constants are those of the version's era") {
   const EngineEntry first = read_engine(profile, "f.json");
   for (const EngineEntry& entry : {first, read_engine(write_engine(first), "g.json")}) {
     const auto step = [&](const std::string& version) {
-      return for_version(entry, version).engine.constants.step / microsecond;
+      const EngineConstants constants = for_version(entry, version).engine.constants;
+      CHECK(constants.step == constants_for(entry, version).step);
+      return constants.step / microsecond;
     };
-    CHECK(step("0.9.1") == Approx(500));
-    CHECK(step("0.12") == Approx(300));
-    CHECK(step("") == Approx(300));
-    CHECK(for_version(entry, "0.13").engine.constants.prompt_efficiency == 0.9);
-    CHECK(for_version(entry, "0.13").engine.version == "0.13");
-    CHECK(for_version(entry, "0.13").constants[0].date == "2026-02-01");
+    CHECK(step("0.7.9") == Approx(2000));
+    CHECK(step("0.8") == Approx(300));
+    CHECK(step("0.9.1") == Approx(300));  // 0.18 is after 0.9
+    CHECK(step("0.18") == Approx(500));
+    CHECK(step("1.0") == Approx(500));
+    CHECK(step("") == Approx(500));
+    const EngineEntry old = for_version(entry, "0.6.3");
+    CHECK(old.engine.version == "0.6.3");
+    CHECK(old.engine.constants.prompt_efficiency == 1);  // not stated by the era: neutral
+    CHECK(old.engine.max_sequences == 256);
+    CHECK(for_version(entry, "0.9").engine.max_sequences == 1024);
+    CHECK(old.engine.reserves.size() == 1);
+    CHECK(old.constants[0].date == "2026-02-01");
+    REQUIRE(entry.engine.local_runtime);
+    CHECK(entry.engine.local_runtime->stream_ceiling == Approx(1.1e12));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "tokenroof/core/units.hpp"
 #include "tokenroof/describe/engine_constants.hpp"
+#include "tokenroof/describe/local_runtime.hpp"
 
 namespace tokenroof {
 
@@ -58,7 +59,8 @@ struct Engine {
   int block_tokens = 16;
   KvPolicy kv_policy = KvPolicy::exact;
   EngineConstants constants;
-  std::vector<EngineReserve> reserves;  ///< by version, oldest first
+  std::optional<LocalRuntimeConstants> local_runtime;  ///< set: steps are those of a local runtime
+  std::vector<EngineReserve> reserves;                 ///< by version, oldest first
 };
 
 /// Whether `version` is `since` or later, compared number by number ("0.19.1" is after "0.9", and

@@ -24,6 +24,12 @@ struct EngineConstants {
   Seconds per_weight_only_layer;  ///< unpacking, where weights are narrower than the multiply
   Seconds per_prompt_layer;       ///< launches that no graph hides, in a step with prompt tokens
   Seconds per_all_reduce;         ///< beside what the link takes
+  Seconds per_bus_all_reduce;     ///< the same over a host bus, per doubling of ranks
+  double bus_sharing = 1;         ///< host bus: 1: all ranks share one path, 0: each has its own
+
+  // Steps that are launched kernel by kernel: none are shorter than their launches.
+  Seconds per_eager_layer;   ///< host time of a layer's launches
+  double graph_context = 0;  ///< longest context that runs from captured graphs; 0: any
 
   // Relations to the kernel constants.
   double weight_stream = 1;      ///< bandwidth of dense multiplies over the kernels' own
@@ -32,8 +38,11 @@ struct EngineConstants {
   double separate_quantization = 1;  ///< share of dynamic activation quantisation not fused, [0, 1]
   double expert_stream = 0;          ///< share of bandwidth for expert weights; 0: the kernels' own
   double expert_overhead = 1;        ///< time per distinct expert over the kernels' own, >= 0
+  double expert_rate = 1;            ///< compute rate of grouped multiplies over the kernels' own
+  double attention_rows = 64;        ///< query rows that decode attention pads a KV head's group to
   double vector_attention = 0;       ///< decode attention off the tensor units: share of their peak
-  double mixture_slowdown = 1;       ///< factor on steps of mixtures of experts, >= 1
+  double tensor_group = 0;      ///< but groups of so many query heads of 128 on them; 0: no group
+  double mixture_slowdown = 1;  ///< factor on steps of mixtures of experts, >= 1
   double communication_overlap = 0;  ///< share of collectives hidden behind compute, [0, 1)
 
   // First token.

@@ -6,8 +6,10 @@
 //                         windowed_cells)
 //   constants             {NAME: {"value": "0.5 ms" or a number, "meaning", "source", "date",
 //                         "rows", "fit_error"}}; names are members of EngineConstants, at most 16
-//   eras                  [{"since": "0.12", "constants": {...}}]: from that version on, these
-//                         values in place of those above
+//                         (spreads not counted); of the newest versions
+//   local_runtime         the same for LocalRuntimeConstants: the engine runs steps of its own kind
+//   earlier               [{"before": "0.8", "note", "defaults", "constants": {...}}]: versions
+//                         below that number; constants all their own, defaults where they differ
 //   reserves              [{"since": "0.15", "runtime": "0.5 GiB", "logit_bytes": 8, "source"}]:
 //                         members of EngineReserve; both lists go from old to new
 #pragma once
@@ -33,10 +35,11 @@ struct ConstantNote {
   std::optional<double> fit_error;   ///< median absolute relative error over those rows
 };
 
-/// Constants from one version of an engine on.
+/// The versions of an engine below one number, and above the era before.
 struct EngineEra {
-  std::string since;
-  EngineConstants constants;
+  std::string before;
+  std::string note;  ///< what was different
+  Engine engine;     ///< defaults and constants of the time
   std::vector<ConstantNote> notes;
 };
 
@@ -45,14 +48,19 @@ struct EngineEntry {
   Engine engine;
   std::vector<std::string> versions;
   std::vector<ConstantNote> constants;       ///< notes on engine.constants
-  std::vector<EngineEra> eras;               ///< oldest first
+  std::vector<ConstantNote> local_runtime;   ///< notes on engine.local_runtime
+  std::vector<EngineEra> earlier;            ///< oldest first
   std::vector<std::string> reserve_sources;  ///< of engine.reserves, in their order
 };
 
 /// Reads one profile. Throws SpecError with all faults; `file` is for messages.
 [[nodiscard]] EngineEntry read_engine(std::string_view json_text, const std::string& file);
 
-/// The entry as of `version` (empty: the newest): engine.version and the constants of its era.
+/// The era of `version`; nullptr for the newest versions and for an empty text.
+[[nodiscard]] const EngineEra* era_of(const EngineEntry& entry, std::string_view version);
+/// The constants of that era.
+[[nodiscard]] EngineConstants constants_for(const EngineEntry& entry, std::string_view version);
+/// The entry as of `version` (empty: the newest): engine.version, defaults and constants.
 [[nodiscard]] EngineEntry for_version(EngineEntry entry, const std::string& version);
 
 /// The profile as JSON text, such that read_engine gives the same entry back. Notes are taken from
