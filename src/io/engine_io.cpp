@@ -45,6 +45,8 @@ constexpr ConstantField<E> fields[] = {
     {"spread_low", &E::spread_low, Range::positive()},
     {"spread_high", &E::spread_high, Range::positive()},
 };
+static_assert(sizeof(fields) / sizeof(fields[0]) == sizeof(E) / sizeof(double),
+              "a member of EngineConstants has no name in files");
 
 using L = LocalRuntimeConstants;
 constexpr ConstantField<L> local_fields[] = {

@@ -51,21 +51,28 @@ void add_attention_modules(const Attention& a, std::int64_t hidden, std::vector<
       {"self_attn.o_proj", "mixer.o_proj", "attn.wo_b"});
 }
 
-void add_network_modules(const FeedForward& f, std::int64_t hidden, std::vector<Module>& modules) {
+/// Gemma-4 has its experts beside the dense network, which we count as a shared expert.
+void add_network_modules(const FeedForward& f, std::int64_t hidden, bool gemma4,
+                         std::vector<Module>& modules) {
   const auto add = [&](Part part, std::int64_t weights, std::vector<std::string> names) {
     if (weights > 0) modules.push_back({part, static_cast<double>(weights), std::move(names)});
   };
   add(Part::dense_feed_forward, dense_feed_forward_weights(f, hidden),
       {"mlp.up_proj", "feed_forward.up_proj", "mixer.up_proj", "ffn.w1"});
   if (f.kind != FeedForwardKind::mixture) return;
+  if (gemma4) {
+    add(Part::routed_experts, f.experts * expert_weights(f, hidden),
+        {"experts.0.up_proj", "experts"});
+    add(Part::shared_experts, shared_expert_weights(f, hidden), {"mlp.up_proj"});
+    return;
+  }
   add(Part::routed_experts, f.experts * expert_weights(f, hidden),
       {"mlp.experts.0.up_proj", "mlp.experts", "block_sparse_moe.experts.0.w1",
-       "feed_forward.experts.0.up_proj", "mixer.experts.0.up_proj", "ffn.experts.0.w1",
-       "experts.0.up_proj"});
+       "feed_forward.experts.0.up_proj", "mixer.experts.0.up_proj", "ffn.experts.0.w1"});
   add(Part::shared_experts, shared_expert_weights(f, hidden),
       {"mlp.shared_experts.up_proj", "mlp.shared_expert.up_proj",
        "feed_forward.shared_expert.up_proj", "mixer.shared_experts.up_proj",
-       "ffn.shared_experts.w1", "shared_mlp.input_linear", "mlp.up_proj"});
+       "ffn.shared_experts.w1", "shared_mlp.input_linear"});
 }
 
 /// Patterns by the layer they name, so that a list of thousands is searched once per layer.
@@ -143,7 +150,7 @@ void set_parts(const Scheme& scheme, const Format& plain, Model& model) {
     const LayerGroup& group = model.groups[static_cast<std::size_t>(model.order[i])];
     std::vector<Module> modules;
     add_attention_modules(group.attention, model.hidden, modules);
-    add_network_modules(group.feed_forward, model.hidden, modules);
+    add_network_modules(group.feed_forward, model.hidden, model.family == "gemma4", modules);
     for (const Module& module : modules) {
       const int layer = static_cast<int>(i);
       const std::vector<std::string> names = full_names(module.names, layer);
@@ -155,7 +162,9 @@ void set_parts(const Scheme& scheme, const Format& plain, Model& model) {
                                  : scheme.format;
       Sum& sum = sums[static_cast<std::size_t>(module.part)];
       sum.weights += module.weights;
-      sum.bytes += module.weights * format.bytes_per_element;
+      // Matrices are about as wide as the hidden size.
+      const double rows = on ? scheme.bytes_per_row / static_cast<double>(model.hidden) : 0;
+      sum.bytes += module.weights * (format.bytes_per_element + rows);
       if (on) sum.quantised += module.weights;
     }
   }

@@ -206,8 +206,10 @@ void read_fp8(const Json& object, Scheme& scheme) {
     if (elements >= 1) scheme.format = with_bytes(formats::fp8_block, 1 + 4 / elements);
   }
   const std::string moe = text_at(object, "moe_quant_algo");
-  if (!moe.empty())
-    scheme.expert_format = algorithm_format(moe, number_at(object, "group_size", 0));
+  if (moe.empty()) return;
+  // The list names what keeps the fp8 of the original then.
+  scheme.ignored.clear();
+  scheme.expert_format = algorithm_format(moe, number_at(object, "group_size", 0));
 }
 
 Format bitsandbytes_format(const Json& object) {
@@ -249,6 +251,7 @@ std::optional<Scheme> read_scheme(const Json& object, const std::string& pointer
              method == "auto-round" || method == "auto_round" || method == "autoround" ||
              method == "intel/auto-round") {
     scheme.format = integer_format(formats::gptq, bits, group, true);
+    scheme.bytes_per_row = method.starts_with("gptq") ? 4 : 0;
   } else if (method == "bitsandbytes") {
     scheme.format = bitsandbytes_format(object);
   } else if (method == "experts_int8") {

@@ -17,6 +17,7 @@ struct Scheme {
   std::optional<Format> expert_format;  ///< of routed experts, where they differ
   bool experts_only = false;
   bool head_too = false;
+  double bytes_per_row = 0;  ///< beside the weights: GPTQ notes the group of every input row
   std::vector<std::string> ignored;
   std::vector<std::string> targets;  ///< module patterns; empty: every linear layer
   std::optional<Format> kv_cache;

@@ -36,6 +36,8 @@ constexpr ConstantField<K> fields[] = {
     {"link_share", &K::link_share, share},
     {"bus_share", &K::bus_share, share},
 };
+static_assert(sizeof(fields) / sizeof(fields[0]) == sizeof(K) / sizeof(double),
+              "a member of KernelConstants has no name in the file");
 
 }  // namespace
 

@@ -144,7 +144,8 @@ TEST_CASE("properties of the engine", "[engine]") {
   property("P10.3: waits grow with the rate and fall with K", [] {
     const int K = whole(2, 200);
     const auto steps = affine(K + 1);
-    const double rate = between(0.1, 0.97) * limit_rate(traffic(1), StepTimes(steps).first(K)).base();
+    const double rate =
+        between(0.1, 0.97) * limit_rate(traffic(1), StepTimes(steps).first(K)).base();
     const EngineTraffic t = traffic(rate);
     const EngineQueue q = engine_queue(t, StepTimes(steps).first(K));
     const EngineQueue busier = engine_queue(traffic(1.01 * rate), StepTimes(steps).first(K));

@@ -14,8 +14,8 @@ double step(double sequences, double tokens_each, double context) {
   constexpr double devices = 8, peak = 989e12, bandwidth = 3.35e12;
   constexpr double matmul = 69501714432, kv = 327680, attention = 4.0 * 80 * 64 * 128;
   const double tokens = sequences * tokens_each;
-  const double linear = std::max(2 * matmul / (devices * bandwidth),
-                                 2 * matmul * tokens / (devices * peak));
+  const double linear =
+      std::max(2 * matmul / (devices * bandwidth), 2 * matmul * tokens / (devices * peak));
   const double attend = std::max(sequences * kv * context / (devices * bandwidth),
                                  attention * context * tokens / (devices * peak));
   return linear + attend;
@@ -54,8 +54,7 @@ TEST_CASE("the best draft length", "[speculative]") {
 }
 
 TEST_CASE("what a measured speed-up implies", "[speculative]") {
-  CHECK(implied_overhead(expected_tokens(0.875, 1), 1.8) ==
-        closed_form("s9.mtp.overhead.a0.875"));
+  CHECK(implied_overhead(expected_tokens(0.875, 1), 1.8) == closed_form("s9.mtp.overhead.a0.875"));
   CHECK(breakeven_verification(0.8, 4, 0.05) == closed_form("s9.breakeven_v.a0.8.g4.c0.05"));
 }
 
@@ -93,8 +92,8 @@ TEST_CASE("properties of speculation", "[speculative]") {
     RC_ASSERT(near(e, (1 - std::pow(a, g + 1)) / (1 - a), 1e-10));
     RC_ASSERT(speculative_speedup(a, 0, 0.1, 1.0) == 1);
     RC_ASSERT(near(speculative_speedup(a, g, 0.0, 1.0), e));
-    RC_ASSERT(differentiates(
-        [g](const auto& x) { return expected_tokens(x, g); }, between(0.05, 0.95)));
+    RC_ASSERT(
+        differentiates([g](const auto& x) { return expected_tokens(x, g); }, between(0.05, 0.95)));
   });
   property("P9.3, P9.5: 1 <= v <= gamma + 1", [] {
     const double v = verification(of_any_size(1, 5000), of_any_size(1, 1e6));

@@ -86,12 +86,11 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
 
 }  // namespace detail
 
-/// A closed loop of the whole deployment's `closed.concurrency`, split evenly over replicas.
-[[nodiscard]] inline TrafficAnswer closed_traffic(const Replica& replica, const Scenario& scenario,
-                                                  const ClosedLoopTraffic& closed) {
-  const double replicas = scenario.deployment.replicas;
+/// The loop that `concurrency` requests in one replica make.
+[[nodiscard]] inline ClosedLoopLoad closed_loop_load(const Replica& replica,
+                                                     const Scenario& scenario, double concurrency) {
   ClosedLoopLoad load;
-  load.concurrency = closed.concurrency.base() / replicas;
+  load.concurrency = concurrency;
   load.capacity = replica.admission;
   load.prompt = replica.lengths.prompt;
   load.output = replica.lengths.output;
@@ -100,11 +99,25 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   load.attention_ranks = scenario.deployment.attention_data_parallel;
   load.lengths_vary = scenario.workload.lengths.kind != LengthLaw::Kind::fixed;
   load.prompts_first = replica.prompts_first;
+  return load;
+}
+
+/// Step and prompt times at the number of requests that run in `load`.
+[[nodiscard]] inline ClosedLoopTimes closed_loop_times(const Replica& replica,
+                                                       const ClosedLoopLoad& load) {
   const double n = std::min(load.concurrency, load.capacity);
-  const ClosedLoopTimes times{
-      replica.token_time(n), replica.token_time(std::max(1.0, n / 2)),
-      replica.prompt_time(replica.lengths.computed(), replica.lengths.cached(), n)};
-  const ClosedLoop loop = closed_loop(load, replica.model.engine, times);
+  return {replica.token_time(n), replica.token_time(std::max(1.0, 0.5 * n)),
+          replica.prompt_time(replica.lengths.computed(), replica.lengths.cached(), n)};
+}
+
+/// A closed loop of the whole deployment's `closed.concurrency`, split evenly over replicas.
+[[nodiscard]] inline TrafficAnswer closed_traffic(const Replica& replica, const Scenario& scenario,
+                                                  const ClosedLoopTraffic& closed) {
+  const double replicas = scenario.deployment.replicas;
+  const ClosedLoopLoad load =
+      closed_loop_load(replica, scenario, closed.concurrency.base() / replicas);
+  const double n = std::min(load.concurrency, load.capacity);
+  const ClosedLoop loop = closed_loop(load, replica.model.engine, closed_loop_times(replica, load));
   TrafficAnswer answer;
   answer.running = n;
   ServingAnswer& serving = answer.serving;

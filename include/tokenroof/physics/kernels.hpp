@@ -122,14 +122,19 @@ template <Scalar S>
                                              const AttentionCore& op, const StepLoad<S>& rank) {
   const Machine<S>& machine = context.machine;
   const S seen = visible_tokens(op, rank.context) * (1 / op.context_parallel);
-  const S blocks = max(S(1), rank.query_tokens * (op.query_heads / op.kv_heads / tile));
+  const double group = op.query_heads / op.kv_heads;
+  const double rows = context.engine.attention_rows;
+  const S blocks = max(S(1), rank.query_tokens * (group / rows));
   const S items = rank.sequences * blocks * op.kv_heads;
-  const S tiles = items * seen * (1 / (tile * machine.processors));
+  const S tiles = items * seen * (rows / (tile * tile * machine.processors));
   KernelTime<S> time = attention<S>(context, op,
                                     {rank.sequences, rank.query_tokens, items, tiles, seen, seen,
                                      op.score_dim, op.value_dim, op.kv_heads},
                                     1.0);
-  if (context.engine.vector_attention > 0) {
+  // The first decode kernels for groups of queries on tensor units were made for heads of 128.
+  const double tensor_group = context.engine.tensor_group;
+  const bool on_tensor_units = tensor_group > 0 && group >= tensor_group && op.score_dim >= 128;
+  if (context.engine.vector_attention > 0 && !on_tensor_units) {
     const S flops = rank.sequences * rank.query_tokens * seen *
                     (2 * op.query_heads * (op.score_dim + op.value_dim));
     const S vector = flops / (machine.peak_of(op.multiply) * context.engine.vector_attention);
@@ -184,8 +189,9 @@ template <Scalar S>
   const double half = expert_rows / 2;
   const S rows = distinct * half + max(assignments, distinct * half);
   const S& peak = machine.peak_of(op.multiply);
-  const S rate =
-      op.unpacked() ? min(S(c.unpack_flops * machine.processors), peak) : peak * c.experts_compute;
+  const S rate = op.unpacked()
+                     ? min(S(c.unpack_flops * machine.processors), peak)
+                     : peak * std::min(1.0, c.experts_compute * context.engine.expert_rate);
   const double weights =
       context.engine.expert_stream > 0 ? context.engine.expert_stream : c.weight_stream;
   time.compute = rows * (2 * op.weights_per_expert()) / (rate * context.compute);

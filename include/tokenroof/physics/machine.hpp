@@ -25,6 +25,7 @@ struct Machine {
   bool switched = false;           ///< fast fabric with full bandwidth for every pair
   bool host_bus = false;           ///< the "fast" link is PCIe
   DataType wide = DataType::bf16;  ///< the 16-bit type the device multiplies in
+  bool tensor_units = true;        ///< multiplies faster than its vector units do
   double processors = 1;           ///< multiprocessors, or their equivalent
   double latency_factor = 1;       ///< fixed times relative to 5 TFLOP/s per processor
 
@@ -49,6 +50,7 @@ struct Machine {
     if (device.scale_out->latency) machine.network_latency = device.scale_out->latency->base();
   }
   machine.wide = multiply_type(device, DataType::bf16);
+  machine.tensor_units = machine.peak_of(machine.wide) > 1.5 * machine.peak_of(DataType::fp32);
   const double per_processor = 5e12;  // dense 16-bit FLOP/s of a processor with factor 1
   const double peak = machine.peak_of(machine.wide);
   machine.processors =
@@ -71,6 +73,7 @@ template <Scalar S>
   to.switched = from.switched;
   to.host_bus = from.host_bus;
   to.wide = from.wide;
+  to.tensor_units = from.tensor_units;
   to.processors = from.processors;
   to.latency_factor = from.latency_factor;
   return to;

@@ -22,10 +22,13 @@ struct MessageTime {
 
 namespace message {
 
-/// What `ranks` neighbours send through: beyond a pair, all ranks of a host bus share one path.
+/// What `ranks` neighbours send through. On a host bus all of more than two share one path as far
+/// as `sharing` says: 1 fully, 0 not at all.
 template <Scalar S>
-[[nodiscard]] Channel<S> inside(const KernelConstants& c, const Machine<S>& machine, double ranks) {
-  const double share = machine.host_bus ? c.bus_share / (ranks > 2 ? ranks : 1) : c.link_share;
+[[nodiscard]] Channel<S> inside(const KernelConstants& c, const Machine<S>& machine, double ranks,
+                                double sharing = 1) {
+  const double users = ranks > 2 ? 1 + sharing * (ranks - 1) : 1;
+  const double share = machine.host_bus ? c.bus_share / users : c.link_share;
   const double latency = machine.link_latency >= 0 ? machine.link_latency : c.exchange_s;
   return {With<Seconds, S>::from_base(S(latency)),
           With<BytesPerSecond, S>::from_base(machine.link_bandwidth * share)};
@@ -57,8 +60,8 @@ template <Scalar S>
 /// All-reduce of `bytes` over `n` neighbours, captured in a graph.
 template <Scalar S>
 [[nodiscard]] MessageTime<S> all_reduce(const KernelConstants& c, const Machine<S>& machine,
-                                        const S& bytes, double n) {
-  const Channel<S> channel = inside(c, machine, n);
+                                        const S& bytes, double n, double sharing = 1) {
+  const Channel<S> channel = inside(c, machine, n, sharing);
   const double latency = value_of(channel.latency.base());
   if (machine.host_bus && n > 2) return ring(c, bytes, 2 * (n - 1), 2 * (n - 1) / n, channel);
   const MessageTime<S> one = split(latency, bytes * (n - 1), channel);
@@ -78,13 +81,14 @@ template <Scalar S>
 /// Time of one message operator. Transfers are those of the calibrated link shares.
 template <Scalar S>
 [[nodiscard]] MessageTime<S> message_time(const KernelConstants& c, const Machine<S>& machine,
-                                          const Message& op, const StepLoad<S>& rank) {
+                                          const Message& op, const StepLoad<S>& rank,
+                                          double bus_sharing = 1) {
   const S rows = op.logit_rows ? rank.logit_rows() : rank.tokens();
   if (value_of(rows) <= 0 || op.ranks <= 1) return {};
   const S bytes = rows * op.bytes_per_row;
   const double nodes = message::nodes_of(machine, op.ranks);
   const double near = op.ranks / nodes;
-  const Channel<S> inside = message::inside(c, machine, near);
+  const Channel<S> inside = message::inside(c, machine, near, bus_sharing);
   MessageTime<S> time;
   const auto add = [&](const MessageTime<S>& part) {
     time.transfer += part.transfer;
@@ -99,7 +103,7 @@ template <Scalar S>
     }
     case OperatorKind::all_reduce:
       if (nodes <= 1) {
-        add(message::all_reduce(c, machine, bytes, op.ranks));
+        add(message::all_reduce(c, machine, bytes, op.ranks, bus_sharing));
       } else {
         add(message::ring(c, bytes, 2 * (near - 1), 2 * (near - 1) / near, inside));
         add(message::ring(c, bytes * (1 / near), 2 * (nodes - 1), 2 * (nodes - 1) / nodes,

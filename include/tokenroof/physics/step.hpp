@@ -18,107 +18,16 @@
 #include "tokenroof/describe/engine.hpp"
 #include "tokenroof/describe/scenario.hpp"
 #include "tokenroof/physics/kernels.hpp"
+#include "tokenroof/physics/local_runtime.hpp"
 #include "tokenroof/physics/machine.hpp"
 #include "tokenroof/physics/messages.hpp"
 #include "tokenroof/physics/operators.hpp"
+#include "tokenroof/physics/step_model.hpp"
 #include "tokenroof/physics/step_operators.hpp"
 
 namespace tokenroof {
 
-/// A time and the resources it was spent on; the parts add up to the total.
-template <Scalar S = double>
-struct StepTime {
-  S compute = S(0);
-  S weights = S(0);  ///< memory traffic of weights and activations
-  S cache = S(0);    ///< memory traffic of KV cache and state
-  S network = S(0);
-  S latency = S(0);  ///< fixed times: launches, host, synchronisation
-
-  [[nodiscard]] With<Seconds, S> total() const {
-    return With<Seconds, S>::from_base(compute + weights + cache + network + latency);
-  }
-  /// The resource with the largest part.
-  [[nodiscard]] Bound bound() const {
-    const std::pair<double, Bound> parts[] = {{value_of(weights), Bound::memory_bandwidth},
-                                              {value_of(compute), Bound::compute},
-                                              {value_of(cache), Bound::kv_cache},
-                                              {value_of(network), Bound::network},
-                                              {value_of(latency), Bound::latency}};
-    auto best = parts[0];
-    for (const auto& part : parts)
-      if (part.first > best.first) best = part;
-    return best.first > 0 ? best.second : Bound::none;
-  }
-  StepTime& operator+=(const StepTime& other) {
-    compute += other.compute;
-    weights += other.weights;
-    cache += other.cache;
-    network += other.network;
-    latency += other.latency;
-    return *this;
-  }
-  StepTime& operator*=(double factor) {
-    compute *= factor;
-    weights *= factor;
-    cache *= factor;
-    network *= factor;
-    latency *= factor;
-    return *this;
-  }
-};
-
-/// Everything that step times depend on, reduced once.
-template <Scalar S = double>
-struct StepModel {
-  StepOperators operators;
-  Machine<S> machine;
-  KernelConstants kernels;
-  EngineConstants engine;
-};
-
 namespace detail {
-
-/// Time of an operator given to the resource that decides it.
-template <Scalar S>
-[[nodiscard]] StepTime<S> attributed(const OperatorCost<S>& cost, const S& busy, const S& compute,
-                                     const S& memory, const S& fixed) {
-  StepTime<S> time;
-  time.latency = fixed;
-  if (memory < compute) {
-    time.compute = busy;
-  } else if (cost.weight_bytes + cost.activation_bytes < cost.cache_bytes) {
-    time.cache = busy;
-  } else {
-    time.weights = busy;
-  }
-  return time;
-}
-
-/// FLOPs at the datasheet peak of their type; recurrent cores use the widest 16-bit units.
-template <Scalar S, class Op>
-[[nodiscard]] S compute_seconds(const StepModel<S>& model, const Op& op,
-                                const OperatorCost<S>& cost) {
-  if constexpr (requires { op.multiply; }) {
-    return cost.flops / model.machine.peak_of(op.multiply);
-  } else {
-    return cost.flops / model.machine.peak_of(model.machine.wide);
-  }
-}
-
-template <class Op>
-inline constexpr bool is_message = requires(const Op& op) {
-  op.bytes_per_row;
-};
-template <class Op>
-[[nodiscard]] OperatorKind kind_of(const Op& op) {
-  if constexpr (requires { op.kind; }) {
-    return op.kind;
-  } else if constexpr (requires { op.local_experts; }) {
-    return OperatorKind::routed_experts;
-  } else {
-    return OperatorKind::recurrent_core;
-  }
-}
 
 template <Scalar S, class Op>
 [[nodiscard]] StepTime<S> roofline_part(const StepModel<S>& model, const Op& op,
@@ -141,11 +50,13 @@ template <Scalar S, class Op>
                                           const StepModel<S>& model, const Op& op,
                                           const StepLoad<S>& rank, const OperatorCost<S>& c) {
   if constexpr (is_message<Op>) {
-    const MessageTime<S> t = message_time(model.kernels, model.machine, op, rank);
-    const double shown = 1 - model.engine.communication_overlap;
-    const double own = op.kind == OperatorKind::all_reduce && op.ranks > 1
-                           ? model.engine.per_all_reduce.base() * op.layers
-                           : 0;
+    const EngineConstants& e = model.engine;
+    const MessageTime<S> t = message_time(model.kernels, model.machine, op, rank, e.bus_sharing);
+    const double shown = 1 - e.communication_overlap;
+    double own = 0;
+    if (op.kind == OperatorKind::all_reduce && op.ranks > 1)
+      own = op.layers * (model.machine.host_bus ? e.per_bus_all_reduce.base() * std::log2(op.ranks)
+                                                : e.per_all_reduce.base());
     StepTime<S> time;
     time.network = t.transfer * shown;
     time.latency = (t.latency + own) * shown;
@@ -165,6 +76,17 @@ template <Scalar S>
                  (load.sequences + load.prompts) * e.per_sequence.base();
   if (value_of(load.prompts) > 0) time.latency += e.per_prompt_step.base();
   return time;
+}
+
+/// By how much a decode step's launches exceed `device` seconds, beyond the contexts that run from
+/// captured graphs.
+template <Scalar S>
+[[nodiscard]] S launches_beyond(const StepModel<S>& model, const StepLoad<S>& load,
+                                const S& device) {
+  const EngineConstants& e = model.engine;
+  const bool eager = e.graph_context > 0 && value_of(load.sequences) > 0 &&
+                     value_of(load.context) > e.graph_context;
+  return eager ? max(S(0), e.per_eager_layer.base() * model.operators.layers - device) : S(0);
 }
 
 /// Small kernels: their launches, and their passes over the rows in memory.
@@ -201,22 +123,27 @@ void visit_roofline(const StepModel<S>& model, const StepLoad<S>& load, Visit vi
 /// The same for a `calibrated` step: operators, small kernels, host.
 template <Scalar S, class Visit>
 void visit_calibrated(const StepModel<S>& model, const StepLoad<S>& load, Visit visit) {
+  if (model.local_runtime) return visit_local_runtime(model, load, visit);
   const StepLoad<S> rank = rank_load(model.operators, load);
   if (value_of(rank.tokens()) <= 0) return;
   const bool prompts = value_of(rank.prompts) > 0;
   const KernelContext<S> context{model.kernels, model.engine, model.machine,
                                  prompts ? model.engine.prompt_efficiency : 1.0};
   const double slowdown = model.operators.mixture_layers > 0 ? model.engine.mixture_slowdown : 1;
+  S device(0);
   for_each_operator(model.operators, [&](const auto& op) {
     const OperatorCost<S> c = cost(model.operators, op, rank);
     StepTime<S> time = detail::calibrated_part(context, model, op, rank, c);
     time *= slowdown;
+    device += time.total().base();
     visit(detail::kind_of(op), c, time);
   });
   StepTime<S> small = detail::small_kernels_part(model, rank);
   small *= slowdown;
   visit(OperatorKind::small_kernels, OperatorCost<S>{}, small);
-  visit(OperatorKind::host, OperatorCost<S>{}, detail::host_part(model, load));
+  StepTime<S> host = detail::host_part(model, load);
+  host.latency += detail::launches_beyond(model, load, device + small.total().base());
+  visit(OperatorKind::host, OperatorCost<S>{}, host);
 }
 
 /// The same for an `ideal` step: each operator's share of the resource that decides the whole.

@@ -51,6 +51,9 @@ class OperatorBuilder {
   /// quantise (fp8 weights with bf16 compute are w8a16).
   [[nodiscard]] DataType multiply(const Format& format) const {
     DataType wish = format.multiply;
+    // Only devices with 4-bit units multiply mx formats as they are, and then with 8-bit rows.
+    const bool native = device_.peak(DataType::fp4) > FlopsPerSecond{};
+    if (format == formats::mxfp4 && native) wish = DataType::fp8;
     if (precision_.compute && format.bytes_per_element < 2) wish = *precision_.compute;
     return multiply_type(device_, wish);
   }
@@ -61,6 +64,7 @@ class OperatorBuilder {
 
   /// Bytes of a multiplied activation: the format's own where it quantises, else 16 bits.
   [[nodiscard]] double input_bytes(const Format& format, DataType type) const {
+    if (format == formats::mxfp4 && type == DataType::fp8) return formats::mxfp8.bytes_per_element;
     return format.quantizes_activations && !is_weight_only(format, type)
                ? std::min(format.bytes_per_element, all_.activation_bytes)
                : all_.activation_bytes;

@@ -109,7 +109,7 @@ struct EngineEstimate {
     const double leaving = decode_limit * w.step(places) / std::max(0.02, 1 - decode_limit * w.tp);
     running -= w.rho_p * P * (1 + 0.5 * leaving);
   }
-  running = std::max(running, 0.0);
+  running = w.decodes > 0 ? std::max(running, 0.0) : 0;
   e.running = running * request;
   const double tpot =
       w.lambda * w.decodes > 0 ? running / (w.lambda * w.decodes) : steps.front().base();

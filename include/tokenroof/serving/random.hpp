@@ -67,7 +67,8 @@ class Random {
 /// Exponential of |x| < 700, to a few 1e-16, by halving the range and a Taylor series.
 [[nodiscard]] inline double portable_exp(double x) {
   const double halvings = std::floor(x * 1.4426950408889634 + 0.5);
-  const double r = x - halvings * 0.69314718055994531;
+  // ln 2 in two parts, the first exact for any count of halvings.
+  const double r = (x - halvings * 0.69314718036912382) - halvings * 1.9082149292705877e-10;
   double series = 1;
   for (int term = 16; term >= 1; --term) series = 1 + r / term * series;
   return std::ldexp(series, static_cast<int>(halvings));

@@ -132,7 +132,7 @@ Decoder mpt(Config& c) {
                          "attn_uses_sequence_id", "alibi_bias_max"});
     attention->refuse_unknown(false);
   }
-  c.harmless({"init_config"});
+  c.harmless({"init_config", "ffn_config", "fc_type"});
   Decoder d = standard_decoder(c, traits);
   if (!alibi && c.flag({"learned_pos_emb"}, true))
     add_positions(d, c.size({"max_seq_len"}, limits::context >> 16));

@@ -3,6 +3,24 @@
 #include <algorithm>
 
 namespace tokenroof::io {
+namespace {
+
+/// Whether a key of an arithmetical name can add anything with this value. What is off or empty
+/// cannot; a flag or a text can only by a few names.
+bool could_count(std::string_view key, const Json* value) {
+  const auto has = [&](Keys words) {
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+      return key.find(word) != std::string_view::npos;
+    });
+  };
+  if (value == nullptr || value->empty()) return false;
+  if (value->is_boolean())
+    return value->get<bool>() && has({"bias", "qk_norm", "tie_", "gate", "share", "mla", "cla_"});
+  if (value->is_string()) return has({"pattern", "layer_", "layers", "block_type"});
+  return !value->is_number() || value->get<double>() != 0;
+}
+
+}  // namespace
 
 std::string_view Config::present(Keys keys) const {
   for (const std::string_view key : keys)
@@ -142,11 +160,7 @@ void Config::refuse_unknown(bool only_note) {
   for (const std::string& key : reader_.unread_keys()) {
     if (known_harmless(key) || !looks_arithmetical(key)) continue;
     const Json* value = reader_.raw(key);
-    // What is off or empty cannot add anything.
-    const bool off = value == nullptr || value->empty() ||
-                     (value->is_boolean() && !value->get<bool>()) ||
-                     (value->is_number() && value->get<double>() == 0);
-    if (off) continue;
+    if (!could_count(key, value)) continue;
     if (only_note) {
       note(reader_.pointer(key) + " ignored: unknown in this family");
     } else {

@@ -8,10 +8,9 @@ Sizes read_outer_sizes(Config& config, const Defaults& defaults) {
                              limits::hidden, defaults.hidden);
   sizes.layers = static_cast<int>(config.size(
       {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}, limits::layers, defaults.layers));
-  sizes.vocabulary =
-      config.has({"padded_vocab_size"})
-          ? config.size({"padded_vocab_size"}, limits::vocabulary)
-          : config.size({"vocab_size", "embedding_size"}, limits::vocabulary, defaults.vocabulary);
+  sizes.vocabulary = config.has({"padded_vocab_size"})
+                         ? config.size({"padded_vocab_size"}, limits::vocabulary)
+                         : config.size({"vocab_size"}, limits::vocabulary, defaults.vocabulary);
   config.harmless({"vocab_size"});
   return sizes;
 }

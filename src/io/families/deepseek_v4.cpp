@@ -50,11 +50,11 @@ Decoder deepseek_v4(Config& c) {
   if (sizes.kv_heads != 1) c.fault("num_key_value_heads", "must be 1 in this family");
   sizes.head_dim = static_cast<int>(c.size({"head_dim"}, limits::head_dim));
   sizes.width = c.size({"moe_intermediate_size"}, limits::width);
-  c.harmless(
-      {"qk_rope_head_dim", "hc_eps", "compress_rope_theta", "expert_dtype", "num_hash_layers"});
+  c.harmless({"hc_eps", "compress_rope_theta", "expert_dtype", "num_hash_layers"});
   Decoder d = empty_decoder(c, sizes, {});
 
   Attention base = grouped_attention(sizes, d.traits);
+  base.rotary_dim = static_cast<int>(c.size_or({"qk_rope_head_dim"}, limits::head_dim, 64));
   base.values_are_keys = base.one_entry_for_both = true;
   base.query_rank = static_cast<int>(c.size({"q_lora_rank"}, limits::hidden));
   base.output_rank = static_cast<int>(c.size({"o_lora_rank"}, limits::hidden));

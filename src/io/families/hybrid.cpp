@@ -85,7 +85,7 @@ Mamba2 read_mamba2(Config& c, std::int64_t hidden) {
 
 /// Attention and Mamba-2 side by side in every layer.
 Decoder falcon_h1(Config& c) {
-  c.harmless({"attn_layer_indices", "mamba_use_mlp", "projectors_bias"});
+  c.harmless({"attn_layer_indices", "mamba_use_mlp", "projectors_bias", "mlp_expansion_factor"});
   Decoder d = standard_decoder(c);
   Mamba2 m = read_mamba2(c, d.sizes.hidden);
   m.gated_norm = c.flag({"mamba_rms_norm"}, false);
@@ -132,6 +132,8 @@ Decoder jamba(Config& c) {
   if (has_experts(c)) {
     if (!c.has({"expert_layer_period"})) c.fault("expert_layer_period", "missing");
     apply_mixture(c, d);
+  } else {
+    ignore_mixture_keys(c);
   }
   return d;
 }
@@ -220,7 +222,9 @@ Decoder lfm2(Config& c) {
                                return "conv";
                              }),
                  mixer, "conv");
-  if (has_experts(c)) apply_mixture(c, d, {.router_bias = c.flag({"use_expert_bias"}, true)});
+  // The expert bias is a buffer here, no parameter.
+  c.harmless({"use_expert_bias"});
+  if (has_experts(c)) apply_mixture(c, d);
   return d;
 }
 

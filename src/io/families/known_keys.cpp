@@ -21,13 +21,13 @@ constexpr std::array arithmetical = {
     "parallel"sv, "mtp"sv,    "nextn"sv,  "sink"sv,   "ngram"sv,   "position"sv, "vocab"sv};
 
 constexpr std::array harmless_prefixes = {
-    "rope_"sv,        "rotary_"sv,     "vision_"sv,     "image_"sv,     "video_"sv,
-    "audio_"sv,       "img_"sv,        "im_"sv,         "vit_"sv,       "anyres_"sv,
-    "mm_"sv,          "speech_"sv,     "summary_"sv,    "projector_"sv, "output_"sv,
-    "init_"sv,        "time_step"sv,   "talker_"sv,     "tts_"sv,       "spatial_"sv,
-    "visual"sv,       "multimodal_"sv, "aux_loss"sv,    "token_"sv,     "router_"sv,
-    "mup_"sv,         "tokenizer"sv,   "generation_"sv, "mask_"sv,      "activation_"sv,
-    "indexer_rope"sv, "num_image"sv};
+    "rope_"sv,        "rotary_"sv,     "vision_"sv,      "image_"sv,     "video_"sv,
+    "audio_"sv,       "img_"sv,        "im_"sv,          "vit_"sv,       "anyres_"sv,
+    "mm_"sv,          "speech_"sv,     "summary_"sv,     "projector_"sv, "output_"sv,
+    "init_"sv,        "time_step"sv,   "talker_"sv,      "tts_"sv,       "spatial_"sv,
+    "visual"sv,       "multimodal_"sv, "aux_loss"sv,     "token_"sv,     "router_"sv,
+    "mup_"sv,         "tokenizer"sv,   "generation_"sv,  "mask_"sv,      "activation_"sv,
+    "indexer_rope"sv, "num_image"sv,   "moe_capacity"sv, "offset_"sv};
 
 constexpr std::array harmless_suffixes = {
     "_eps"sv,         "_epsilon"sv,      "_token_id"sv,      "_token_ids"sv,      "_token_index"sv,
@@ -91,7 +91,11 @@ constexpr std::array harmless_keys = {
     "sliding_window_type"sv, "is_hybrid"sv, "cache_implementation"sv, "learnable_rope_index"sv,
     "position_embedding_type"sv, "position_encoding_2d"sv, "relative_position"sv,
     "use_position_ids"sv, "reset_position_ids"sv, "word_embedding_init"sv,
-    "attn_uses_sequence_id"sv, "use_sliding_window"sv, "embd_pdrop"sv};
+    "attn_uses_sequence_id"sv, "use_sliding_window"sv, "embd_pdrop"sv, "freq_allocation"sv,
+    "micro_batch_size"sv, "moe_every_n_layer"sv, "moe_world_size"sv, "moe_rank"sv,
+    "use_embedding_sharing"sv, "norm_expert_weight"sv, "is_composition"sv, "num_mel_bins"sv,
+    "max_cache_size"sv, "skip_bias_add_qkv"sv, "num_tokens_per_image"sv,
+    "eagle_aux_hidden_state_layer_ids"sv};
 
 }  // namespace
 

@@ -76,8 +76,8 @@ Decoder cohere(Config& c) {
 
 Decoder cohere2(Config& c) {
   Decoder d = standard_decoder(c, {.norms = 1, .tied = true, .defaults = cohere_sizes});
-  const auto pattern = static_cast<int>(
-      c.size_or({"sliding_window_pattern", "_sliding_window_pattern"}, limits::layers, 4));
+  const auto pattern = static_cast<int>(c.size_or(
+      {"sliding_window_pattern", "_sliding_window_pattern", "layer_switch"}, limits::layers, 4));
   c.harmless({"order_of_interleaved_layers", "use_gated_activation", "use_parallel_block"});
   apply_windows(c, d,
                 layer_kinds(c, d.sizes.layers, {"layer_types"},
@@ -209,8 +209,10 @@ Decoder molmo(Config& c) {
     }
   }
   for (Layer& layer : d.layers) layer.feed_forward.width /= 2;
-  d.model.embedding_parameters +=
-      c.count({"additional_vocab_size"}, limits::vocabulary, 128) * d.sizes.hidden;
+  const std::int64_t rows = c.size_or({"embedding_size"}, limits::vocabulary, d.sizes.vocabulary);
+  const std::int64_t more = c.count({"additional_vocab_size"}, limits::vocabulary, 128);
+  d.model.embedding_parameters = (rows + more) * d.sizes.hidden;
+  d.model.head_weights = rows * d.sizes.hidden;
   return d;
 }
 
@@ -229,6 +231,17 @@ Decoder eagle3(Config& c) {
   return d;
 }
 
+/// Phi-3-small: LayerNorm and biases around a gated network.
+Decoder phi3_small(Config& c) {
+  c.harmless({"dense_attention_every_n_layers", "gegelu_limit", "blocksparse_block_size",
+              "blocksparse_num_local_blocks", "blocksparse_vert_stride",
+              "blocksparse_homo_head_pattern", "ff_dim_multiplier"});
+  const std::int64_t width = c.size({"ff_intermediate_size", "intermediate_size"}, limits::width);
+  return standard_decoder_with_widths(
+      c, {.attention_bias = Biases::all, .mlp_bias = true, .vectors_per_norm = 2, .tied = true},
+      std::vector<std::int64_t>(1, width));
+}
+
 constexpr std::array table = {
     Family{"llama", "llama aquila deepseek_llm yi vicuna code_llama open_llama",
            "Llama LLaMA Aquila XverseCausal Xverse Yi", llama},
@@ -236,6 +249,7 @@ constexpr std::array table = {
     Family{"mistral", "mistral ministral ministral3", "Mistral Ministral Ministral3", mistral},
     Family{"granite", "granite", "Granite", llama},
     Family{"phi3", "phi3 phi4mm phi4_multimodal", "Phi3 Phi3V Phi4MM Phi4Multimodal", phi3},
+    Family{"phi3_small", "phi3small", "Phi3Small", phi3_small},
     Family{"smollm3", "smollm3", "SmolLM3", smollm3},
     Family{"olmo", "olmo", "Olmo", olmo},
     Family{"olmo2", "olmo2", "Olmo2", olmo2},

@@ -82,6 +82,16 @@ bool has_experts(Config& config) {
   return config.optional_count(expert_keys, limits::experts).value_or(0) > 1;
 }
 
+void ignore_mixture_keys(Config& config) {
+  for (const Keys& keys :
+       {expert_keys, top_k_keys, width_keys, shared_count_keys, shared_width_keys})
+    config.harmless(keys);
+  config.harmless({"first_k_dense_replace", "moe_layer_num_skipped", "num_dense_layers",
+                   "moe_layer_freq", "decoder_sparse_step", "moe_layer_interval",
+                   "interleave_moe_layer_step", "expert_layer_period", "expert_layer_offset",
+                   "moe_layer_start_index", "moe_layer_end_index", "mlp_only_layers"});
+}
+
 std::vector<bool> mixture_layers(Config& config, int layers) {
   const std::int64_t first = config.count(
       {"first_k_dense_replace", "moe_layer_num_skipped", "num_dense_layers"}, limits::layers);

@@ -32,6 +32,9 @@ FeedForward read_mixture(Config& config, const Decoder& decoder, const MixtureTr
 /// Replaces the dense networks of mixture_layers by read_mixture.
 void apply_mixture(Config& config, Decoder& decoder, const MixtureTraits& traits = {});
 
+/// Accepts the keys of mixtures in a file that turned out to have none.
+void ignore_mixture_keys(Config& config);
+
 /// True when the file names a number of experts above 1.
 bool has_experts(Config& config);
 

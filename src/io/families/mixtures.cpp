@@ -166,7 +166,11 @@ Decoder hunyuan(Config& c) {
   c.harmless({"head_dim", "use_mixed_mlp_moe", "moe_drop_tokens", "text_end_id"});
   Decoder d =
       standard_decoder(c, {.qk_norm = qk_norm ? QueryKeyNorm::per_head : QueryKeyNorm::none});
-  if (has_experts(c)) apply_mixture(c, d);
+  if (has_experts(c)) {
+    apply_mixture(c, d);
+  } else {
+    ignore_mixture_keys(c);
+  }
   share_across_layers(c, d);
   return d;
 }
@@ -174,7 +178,10 @@ Decoder hunyuan(Config& c) {
 /// Dense Hunyuan always normalises queries and keys.
 Decoder hunyuan_dense(Config& c) {
   c.harmless({"use_qk_norm"});
-  return standard_decoder(c, {.qk_norm = QueryKeyNorm::per_head});
+  ignore_mixture_keys(c);
+  Decoder d = standard_decoder(c, {.qk_norm = QueryKeyNorm::per_head});
+  share_across_layers(c, d);
+  return d;
 }
 
 Decoder bailing_moe(Config& c) {
@@ -208,6 +215,33 @@ Decoder step3_flash(Config& c) {
   return d;
 }
 
+/// dots.llm1: DeepSeek's mixture over grouped attention with normalised queries and keys.
+Decoder dots1(Config& c) {
+  Decoder d = standard_decoder(c, {.qk_norm = QueryKeyNorm::per_head});
+  window_all(c, d);
+  apply_mixture(c, d, {.router_bias = true});
+  return d;
+}
+
+/// Step-3: queries through a shared low rank, one KV head for all.
+Decoder step3(Config& c) {
+  Sizes sizes = read_outer_sizes(c, {});
+  sizes.heads = static_cast<int>(c.size({"num_attention_heads"}, limits::heads));
+  sizes.kv_heads = static_cast<int>(c.size_or({"num_attention_groups"}, limits::heads, 1));
+  sizes.head_dim = static_cast<int>(c.size({"head_dim"}, limits::head_dim));
+  sizes.width = c.size({"intermediate_size"}, limits::width);
+  if (sizes.heads % sizes.kv_heads != 0)
+    c.fault("num_attention_groups", "does not divide the query heads");
+  Decoder d = empty_decoder(c, sizes, {});
+  Layer layer{"dense", grouped_attention(sizes, d.traits),
+              dense_network(sizes.hidden, sizes.width, d.traits)};
+  layer.attention.query_rank = static_cast<int>(c.size({"share_q_dim"}, limits::hidden));
+  layer.attention.small_parameters += layer.attention.query_rank;
+  repeat_layer(d, layer);
+  apply_mixture(c, d);
+  return d;
+}
+
 constexpr std::array table = {
     Family{"mixtral", "mixtral", "Mixtral", mixtral},
     Family{"phimoe", "phimoe", "PhiMoE Phimoe", phimoe},
@@ -222,6 +256,8 @@ constexpr std::array table = {
            "HunYuan HunYuanMoEV1 HunYuanMoE Hunyuan", hunyuan},
     Family{"hunyuan_dense", "hunyuan_v1_dense", "HunYuanDenseV1 HunyuanV1Dense", hunyuan_dense},
     Family{"bailing_moe", "bailing_moe bailing_moe_v2", "BailingMoe BailingMoeV2", bailing_moe},
+    Family{"dots1", "dots1", "Dots1", dots1},
+    Family{"step3", "step3_text step3_vl step3", "Step3Text Step3VL", step3},
     Family{"step3_flash", "step3p5 step3p7 step3p5_text",
            "Step3p5 Step3p5Flash Step3p7Flash Step3p7", step3_flash},
 };

@@ -62,10 +62,9 @@ Model Lookups::find_model(const std::string& config) {
   }
   if (const auto id = catalogue_name(config)) return catalog_.model(*id);
   const std::string folder = options_.models_dir.string();
-  throw SpecError(
-      "", "",
-      (folder.empty() ? "" : "no file \"" + config + "\" in " + folder + ", and ") +
-          catalog_.unknown(Shelf::models, file_stem(config)));
+  throw SpecError("", "",
+                  (folder.empty() ? "" : "no file \"" + config + "\" in " + folder + ", and ") +
+                      catalog_.unknown(Shelf::models, file_stem(config)));
 }
 
 std::optional<std::string> Lookups::catalogue_name(const std::string& config) {

@@ -78,7 +78,8 @@ ValidationReport validate_file(const std::filesystem::path& path, const Catalog&
   const std::string file = standard_input ? "standard input" : path.string();
   const std::string text =
       standard_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
-  Lookups lookups(catalog, options, standard_input ? "." : path.parent_path());
+  const std::filesystem::path folder = path.parent_path();
+  Lookups lookups(catalog, options, folder.empty() ? "." : folder);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && (text[first] == '[' || text[first] == '{');
   return json ? validate_json(text, file, lookups) : validate_csv(text, file, lookups);

@@ -1,0 +1,98 @@
+// tokenroof VERB [SPEC] [options]: reads the command line, runs a verb, turns what goes wrong into
+// one message on standard error and an exit code.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "cli/verb.hpp"
+#include "io/json_reader.hpp"
+#include "tokenroof/core/error.hpp"
+
+namespace tokenroof::cli {
+namespace {
+
+/// Options of every verb.
+void add_common_options(CLI::App& app, Options& options) {
+  auto* format = app.add_option("--format", options.format,
+                                "Default: by the ending of -o, else a table for people")
+                     ->check(CLI::IsMember({"table", "json", "csv", "markdown"}));
+  app.add_flag_callback(
+         "--json", [&options] { options.format = "json"; }, "Same as --format json")
+      ->excludes(format);
+  app.add_option("-o,--output", options.output, "File to write, - for standard output")
+      ->capture_default_str();
+  app.add_option("--data", options.data,
+                 "Folder with accelerators, models and engines, in place of the built-in ones "
+                 "[environment: TOKENROOF_DATA]");
+  app.add_flag("--quiet", options.quiet, "No remarks and no progress on standard error");
+}
+
+/// What a mistyped verb or option was probably meant to be.
+std::string suggestion(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  for (const std::string& word : app.remaining(true)) {
+    std::vector<std::string> candidates;
+    if (word.starts_with("--") && !chosen.empty()) {
+      for (const CLI::Option* option : chosen.front()->get_options())
+        for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
+    } else if (chosen.empty()) {
+      for (const Verb* verb : verbs()) candidates.emplace_back(verb->name);
+    }
+    const std::string closest = io::did_you_mean(word.substr(0, word.find('=')), candidates);
+    if (!closest.empty()) return closest;
+  }
+  return {};
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Does a language model fit on these devices, how fast is it, how many users does it "
+      "serve, and what does a million tokens cost.",
+      "tokenroof");
+  app.set_version_flag("--version", "tokenroof " TOKENROOF_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  tokenroof model llama-3.1-70b\n"
+      "  tokenroof estimate scenario.json\n"
+      "  tokenroof estimate scenario.json --set workload.concurrency=128 --json\n"
+      "  tokenroof list accelerators\n"
+      "`tokenroof VERB --help` explains a verb. Exit codes: 0 answered, 1 infeasible or objective\n"
+      "missed, 2 usage, 3 bad input, 4 internal error.");
+  Options options;
+  Action chosen;
+  for (const Verb* verb : verbs()) {
+    CLI::App& sub = *app.add_subcommand(std::string(verb->name), std::string(verb->summary));
+    Action action = verb->declare(sub, options);
+    add_common_options(sub, options);
+    sub.footer("Examples:\n" + std::string(verb->examples));
+    sub.callback([&chosen, action = std::move(action)] { chosen = action; });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help
+    std::string text = error.what();
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) || app.get_subcommands().empty())
+      text += suggestion(app);
+    std::cerr << "tokenroof: " << text << "\nRun `tokenroof --help` or `tokenroof VERB --help`.\n";
+    return usage;
+  }
+  return chosen();
+}
+
+}  // namespace
+}  // namespace tokenroof::cli
+
+int main(int argc, char** argv) {
+  using namespace tokenroof;
+  try {
+    return cli::run(argc, argv);
+  } catch (const SpecError& error) {
+    std::cerr << error.what() << '\n';
+    return cli::bad_input;
+  } catch (const std::exception& error) {
+    std::cerr << "tokenroof: internal error: " << error.what() << '\n';
+    return cli::internal;
+  }
+}

@@ -1,0 +1,32 @@
+// The one place where answers leave the tool: the format that was asked for, into the file or the
+// standard output, whole or not at all.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+#include "cli/verb.hpp"
+#include "tokenroof/io/validate.hpp"
+
+namespace tokenroof::cli {
+
+enum class OutputFormat { table, json, csv, markdown };
+
+/// --format, else the ending of -o (.json, .csv, .md), else a table.
+[[nodiscard]] OutputFormat output_format(const Options& options);
+
+/// An answer in each format; only the one that is asked for is made.
+struct Renderings {
+  std::function<std::string(io::Markup)> text;  ///< table and markdown
+  std::function<std::string()> json;
+  std::function<void(std::ostream&)> csv;
+};
+
+/// Writes the answer where --format and -o ask for it. Throws SpecError when it cannot be written.
+void deliver(const Options& options, const Renderings& renderings);
+
+/// A remark for the person at the terminal, on standard error; nothing with --quiet.
+void remark(const Options& options, const std::string& text);
+
+}  // namespace tokenroof::cli

@@ -1,0 +1,14 @@
+#include "cli/verb.hpp"
+
+namespace tokenroof::cli {
+
+extern const Verb model_verb, estimate_verb, simulate_verb, validate_verb, validate_spec_verb,
+    list_verb;
+
+std::span<const Verb* const> verbs() {
+  static constexpr const Verb* all[] = {&model_verb,    &estimate_verb,      &simulate_verb,
+                                        &validate_verb, &validate_spec_verb, &list_verb};
+  return all;
+}
+
+}  // namespace tokenroof::cli

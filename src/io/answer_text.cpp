@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "page.hpp"
+#include "tokenroof/io/answer_io.hpp"
+#include "tokenroof/io/units_text.hpp"
+
+namespace tokenroof::io {
+namespace {
+
+std::string bound_text(Bound bound) { return words(to_string(bound)); }
+std::string tokens_text(TokensPerRequest tokens) { return count_text(tokens.base()) + " tokens"; }
+
+std::string subject(const Answer& answer, const Scenario& scenario) {
+  const Deployment& d = scenario.deployment;
+  std::string layout;
+  const auto degree = [&](const char* name, int n) {
+    if (n > 1) layout += fmt::format("{}{} {}", layout.empty() ? "" : ", ", name, n);
+  };
+  degree("TP", d.tensor_parallel);
+  degree("PP", d.pipeline_parallel);
+  degree("EP", d.expert_parallel);
+  degree("attention DP", d.attention_data_parallel);
+  degree("CP", d.context_parallel);
+  degree("replicas", d.replicas);
+  const Precision& p = scenario.precision;
+  std::string weights(p.of(Part::attention).name);
+  const bool mixture = std::any_of(
+      scenario.model.groups.begin(), scenario.model.groups.end(),
+      [](const LayerGroup& g) { return g.feed_forward.kind == FeedForwardKind::mixture; });
+  if (mixture && !(p.of(Part::routed_experts) == p.of(Part::attention)))
+    weights += fmt::format(" (experts {})", p.of(Part::routed_experts).name);
+  const Engine& engine = scenario.engine;
+  return fmt::format("{} on {} x {}{}, {}{}, weights {}, KV cache {}, {}", scenario.model.id,
+                     d.devices(), scenario.accelerator.name,
+                     layout.empty() ? "" : " (" + layout + ")", engine.name,
+                     engine.version.empty() ? "" : " " + engine.version, weights, p.kv_cache.name,
+                     to_string(answer.fidelity));
+}
+
+void add_verdict(Page& page, const Answer& answer) {
+  const Verdict& verdict = answer.verdict;
+  if (!verdict.ok()) {
+    std::string outcome = words(to_string(verdict.outcome));
+    outcome.front() = static_cast<char>(outcome.front() - 'a' + 'A');
+    page.line(fmt::format("{}: {}.", outcome, verdict.reason));
+    if (!verdict.remedy.empty()) page.line(fmt::format("What would help: {}.", verdict.remedy));
+    return;
+  }
+  std::string text = "It fits";
+  if (answer.serving.utilization && answer.serving.limit_rate && answer.serving.request_rate) {
+    text += fmt::format(" and serves {}", to_text(*answer.serving.request_rate));
+    if (*answer.serving.request_rate < *answer.serving.limit_rate)
+      text += fmt::format(", {} of what it can", percent_text(*answer.serving.utilization));
+  }
+  text += fmt::format("; {} binds the decode step, {} binds prefill.",
+                      bound_text(answer.decode->bound), bound_text(answer.prefill->bound));
+  page.line(text);
+}
+
+void add_memory(Page& page, const Answer& answer) {
+  const MemoryPlan& plan = answer.memory;
+  page.section("Memory of the fullest device");
+  TextTable table({"", "GiB", "share"});
+  const auto row = [&](std::string name, Bytes bytes) {
+    table.row({std::move(name), fmt::format("{:.2f}", bytes / gibibyte),
+               percent_text(bytes / plan.visible)});
+  };
+  for (const MemoryLine& line : plan.lines())
+    if (line.bytes > Bytes{} || line.name == "kv_pool")
+      row(line.name == "kv_pool" ? "KV pool" : words(line.name), line.bytes);
+  if (plan.deficit > Bytes{}) row("too little", -plan.deficit);
+  row("visible", plan.visible);
+  page.table(table);
+  page.line(
+      fmt::format("A sequence of {} takes {} of it; a replica holds {} such sequences, {} "
+                  "tokens in all, or one of {}.",
+                  tokens_text(plan.context), to_text(plan.kv_per_sequence),
+                  count_text(plan.max_concurrency.base()), count_text(plan.kv_tokens.base()),
+                  tokens_text(plan.max_context)));
+}
+
+void add_decode(Page& page, const Answer& answer) {
+  const DecodeAnswer& decode = *answer.decode;
+  page.section(fmt::format("Decode step: {} ({})", to_text(decode.step), bound_text(decode.bound)));
+  page.line(fmt::format(
+      "{} sequences a replica at {}: {} each, {} in total; MFU {}, MBU {}.", to_text(decode.batch),
+      tokens_text(decode.context), to_text(decode.per_sequence), to_text(decode.total),
+      percent_text(decode.compute_utilization), percent_text(decode.bandwidth_utilization)));
+  TextTable table({"operator", "time", "share", "bound", "FLOP", "weights", "cache"});
+  const auto bytes = [](double b) { return b > 0 ? to_text(b * byte, 3) : std::string(); };
+  for (const OperatorTime& line : answer.breakdown) {
+    const Seconds time = line.time.total();
+    if (time == Seconds{}) continue;
+    table.row({words(to_string(line.kind)), to_text(time, 3), percent_text(time / decode.step),
+               bound_text(line.time.bound()),
+               line.cost.flops > 0 ? to_text(line.cost.flops * flop, 3) : "",
+               bytes(line.cost.weight_bytes), bytes(line.cost.cache_bytes)});
+  }
+  page.table(table);
+  page.line(fmt::format("Prefill of {} alone: {}, {} ({}).", tokens_text(answer.prefill->prompt),
+                        to_text(answer.prefill->time), to_text(answer.prefill->rate),
+                        bound_text(answer.prefill->bound)));
+  if (answer.spread_low != answer.spread_high)
+    page.line(
+        fmt::format("Measured times were {:.2f} to {:.2f} of the predicted ones in four "
+                    "cases of five.",
+                    answer.spread_low, answer.spread_high));
+}
+
+void add_serving(Page& page, const Answer& answer) {
+  const ServingAnswer& serving = answer.serving;
+  if (!serving.utilization) return;
+  page.section("Users and latency");
+  const auto cell = [](const std::optional<Seconds>& time) {
+    return time ? to_text(*time) : std::string();
+  };
+  TextTable table({"", "mean", "p50", "p95", "p99"},
+                  {Align::left, Align::right, Align::right, Align::right, Align::right});
+  const auto row = [&](const char* name, const Latency& latency) {
+    if (latency.mean)
+      table.row(
+          {name, cell(latency.mean), cell(latency.p50), cell(latency.p95), cell(latency.p99)});
+  };
+  row("time to first token", serving.ttft);
+  row("time per output token", serving.tpot);
+  row("end to end", serving.e2e);
+  if (!table.empty()) page.table(table);
+  std::string text;
+  const auto add = [&](const std::string& clause) { text += (text.empty() ? "" : "; ") + clause; };
+  if (serving.request_rate) add(to_text(*serving.request_rate) + " completed");
+  if (serving.concurrency)
+    add(fmt::format("{} in the system on average", to_text(serving.concurrency->base())));
+  if (serving.running)
+    add(fmt::format("{} running in a replica", to_text(serving.running->base())));
+  if (serving.limit_rate) add("at most " + to_text(*serving.limit_rate));
+  if (serving.objective_rate && *serving.objective_rate < *serving.limit_rate)
+    add(to_text(*serving.objective_rate) + " within the objective");
+  if (serving.worst_gap) add("longest pause " + to_text(*serving.worst_gap));
+  page.line(text + ".");
+}
+
+void add_landmarks(Page& page, const Answer& answer) {
+  const LimitsAnswer& limits = *answer.limits;
+  page.section("Landmarks");
+  TextTable table({"", "value", "meaning"}, {Align::left, Align::right, Align::left});
+  const auto context = [](const std::optional<TokensPerRequest>& at) {
+    return at ? tokens_text(*at) : std::string("-");
+  };
+  table.row({"ridge", to_text(limits.ridge.base()) + " FLOP/B", "compute and bandwidth balance"});
+  table.row({"critical batch", count_text(limits.critical_batch.base()) + " tokens",
+             "multiplying takes as long as reading the weights"});
+  table.row(
+      {"S_w", context(limits.crossover_weights), "KV bytes equal weight bytes at this batch"});
+  table.row({"S_c0", context(limits.crossover_compute), "KV time equals linear compute time"});
+  table.row({"S_c1", context(limits.crossover_compute_with_attention),
+             "the same, attention arithmetic counted"});
+  table.row({"latency floor", to_text(limits.latency_floor), "one sequence, no context"});
+  table.row({"optimal batch", count_text(limits.optimal_batch.base()),
+             "largest a replica takes; bound by " + bound_text(limits.optimal_batch_bound)});
+  page.table(table);
+}
+
+void add_cost(Page& page, const Answer& answer) {
+  const EconomicsAnswer& cost = answer.economics;
+  if (!cost.deployment_price) return;
+  page.section("Cost");
+  const auto million = [](const std::optional<DollarsPerToken>& price) {
+    return price ? fmt::format("{:.4g}", price->base() * 1e6) : std::string("-");
+  };
+  page.line(fmt::format(
+      "A million tokens: {} USD input, {} USD output, {} USD of both as asked. {} for all devices, "
+      "{} of the paid time in use.",
+      million(cost.input), million(cost.output), million(cost.total),
+      to_text(*cost.deployment_price), percent_text(cost.utilization)));
+}
+
+/// Defaults by origin, keys as --set takes them.
+void add_defaults(Page& page, const ScenarioEntry& entry) {
+  if (entry.defaults_used.empty()) return;
+  page.section("Defaults used");
+  std::map<std::string, std::string> by_origin;
+  for (const DefaultUsed& used : entry.defaults_used) {
+    std::string key = used.pointer.substr(used.pointer.starts_with('/') ? 1 : 0);
+    std::replace(key.begin(), key.end(), '/', '.');
+    std::string& line = by_origin[used.origin];
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, used.value);
+  }
+  for (const auto& [origin, line] : by_origin) page.line(fmt::format("{}: {}.", origin, line));
+}
+
+void add_notes(Page& page, const Answer& answer, const ScenarioEntry& entry) {
+  std::vector<std::string> lines = answer.notes;
+  const Scenario& scenario = entry.scenario;
+  lines.insert(lines.end(), scenario.model.notes.begin(), scenario.model.notes.end());
+  if (!scenario.engine.has_profile)
+    lines.push_back("no profile of " + scenario.engine.name + ": constants of `default`");
+  if (!entry.accelerator_unverified.empty()) {
+    std::string keys;
+    for (const std::string& key : entry.accelerator_unverified)
+      keys += (keys.empty() ? "" : ", ") + key;
+    lines.push_back("accelerator numbers without a source that could be checked: " + keys);
+  }
+  std::vector<std::string> reasons;
+  for (const Missing& missing : missing_numbers(answer, scenario)) {
+    if (std::find(reasons.begin(), reasons.end(), missing.reason) != reasons.end() ||
+        missing.reason == answer.verdict.reason || missing.metric.ends_with("cached"))
+      continue;
+    reasons.push_back(missing.reason);
+    lines.push_back(missing.metric + " is not said: " + missing.reason);
+  }
+  if (lines.empty()) return;
+  page.section("Notes");
+  for (const std::string& line : lines) page.line(line + ".");
+}
+
+}  // namespace
+
+std::string answer_text(const Answer& answer, const ScenarioEntry& entry, Markup markup,
+                        bool colour) {
+  Page page(markup, colour);
+  page.title(subject(answer, entry.scenario));
+  add_verdict(page, answer);
+  if (answer.verdict.outcome != Outcome::invalid_layout) {
+    add_memory(page, answer);
+    if (answer.decode) add_decode(page, answer);
+    add_serving(page, answer);
+    if (answer.limits) add_landmarks(page, answer);
+    add_cost(page, answer);
+  }
+  add_defaults(page, entry);
+  add_notes(page, answer, entry);
+  return page.text();
+}
+
+}  // namespace tokenroof::io
