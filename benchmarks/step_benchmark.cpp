@@ -11,7 +11,7 @@ using namespace tokenroof;
 
 /// What ships, on eight H100.
 Replica replica(const std::string& model, Fidelity fidelity) {
-  const io::Catalog catalog;
+  const io::Catalog catalog = io::Catalog::open();
   const auto document = io::ScenarioDocument::parse(
       R"({"accelerator": "h100-sxm-80gb", "engine": "vllm", "deployment": {"tensor_parallel": 8},
           "precision": {"weights": "fp8"}, "workload": {"batch": 64, "context_tokens": 4096},

@@ -46,6 +46,7 @@ class Spec {
     return list<T>(key).front();
   }
   [[nodiscard]] const std::vector<std::string>& texts(const std::string& key) const;
+  [[nodiscard]] const std::string& text(const std::string& key) const { return texts(key).front(); }
 
   /// Throws when the question has a key that nobody asked for: a slip of the pen.
   void refuse_unasked() const;
@@ -60,15 +61,21 @@ class Spec {
   mutable std::set<std::string> asked_;
 };
 
-/// A cell of a table: a number, a text, or nothing.
+/// A cell of a table: a number (quantities in base units), a text, or nothing.
 struct Cell {
   std::optional<double> number;
   std::string text;
   Cell() = default;
   Cell(double value) : number(value) {}
   Cell(int value) : number(value) {}
-  Cell(std::optional<double> value) : number(value) {}
-  Cell(std::string value) : text(std::move(value)) {}
+  template <class D>
+  Cell(const tokenroof::Quantity<D>& value) : number(value.base()) {}
+  template <class D>
+  Cell(const std::optional<tokenroof::Quantity<D>>& value) {
+    if (value) number = value->base();
+  }
+  Cell(std::string_view value) : text(value) {}
+  Cell(const std::string& value) : text(value) {}
   Cell(const char* value) : text(value) {}
 };
 using Columns = std::vector<std::string>;

@@ -24,7 +24,7 @@ void add_common_options(CLI::App& app, Options& options) {
   app.add_option("--data", options.data,
                  "Folder with accelerators, models and engines, in place of the built-in ones "
                  "[environment: TOKENROOF_DATA]");
-  app.add_flag("--quiet", options.quiet, "No remarks and no progress on standard error");
+  app.add_flag("--quiet", options.quiet, "No progress on standard error");
 }
 
 /// What a mistyped verb or option was probably meant to be.

@@ -180,8 +180,9 @@ int run(const Options& options, const ModelOptions& own) {
     if (!parsed) throw SpecError("--context", "", parsed.reason);
     context = parsed.value;
   }
-  const ModelFacts facts = model_facts(
-      read(own.model, {.assume_family = own.family}, catalog(options)), *format, context);
+  io::ModelOptions how;
+  how.assume_family = own.family;
+  const ModelFacts facts = model_facts(read(own.model, how, catalog(options)), *format, context);
   deliver(options, {.text = [&](io::Markup markup) { return text(facts, markup); },
                     .json = [&] { return json_text(facts); },
                     .csv = [&](std::ostream& out) { csv_rows(facts, out); }});

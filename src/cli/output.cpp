@@ -1,6 +1,6 @@
 #include "cli/output.hpp"
 
-#include <iostream>
+#include <ostream>
 
 #include "tokenroof/io/output_file.hpp"
 
@@ -33,10 +33,6 @@ void deliver(const Options& options, const Renderings& renderings) {
       break;
   }
   file.commit();
-}
-
-void remark(const Options& options, const std::string& text) {
-  if (!options.quiet) std::cerr << text << '\n';
 }
 
 }  // namespace tokenroof::cli

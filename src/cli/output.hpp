@@ -26,7 +26,4 @@ struct Renderings {
 /// Writes the answer where --format and -o ask for it. Throws SpecError when it cannot be written.
 void deliver(const Options& options, const Renderings& renderings);
 
-/// A remark for the person at the terminal, on standard error; nothing with --quiet.
-void remark(const Options& options, const std::string& text);
-
 }  // namespace tokenroof::cli

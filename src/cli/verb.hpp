@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenroof/core/error.hpp"
 #include "tokenroof/describe/scenario.hpp"
 #include "tokenroof/io/catalog.hpp"
 #include "tokenroof/io/scenario_io.hpp"

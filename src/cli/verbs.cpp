@@ -3,11 +3,12 @@
 namespace tokenroof::cli {
 
 extern const Verb model_verb, estimate_verb, simulate_verb, validate_verb, validate_spec_verb,
-    list_verb;
+    list_verb, sweep_verb;
 
 std::span<const Verb* const> verbs() {
   static constexpr const Verb* all[] = {&model_verb,    &estimate_verb,      &simulate_verb,
-                                        &validate_verb, &validate_spec_verb, &list_verb};
+                                        &validate_verb, &validate_spec_verb, &list_verb,
+                                        &sweep_verb};
   return all;
 }
 

@@ -1,11 +1,11 @@
 // Matching of ignore lists. They mix dotted paths, globs and Python regular expressions; the last
 // are matched by a small backtracking matcher of our own with a bound on its work, because a file
 // may hold any pattern.
+#include "io/hf_module_pattern.hpp"
+
 #include <algorithm>
 #include <functional>
-#include <vector>
-
-#include "io/hf_quantization.hpp"
+#include <string>
 
 namespace tokenroof::io {
 namespace {

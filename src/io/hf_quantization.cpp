@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "io/hf_module_pattern.hpp"
 #include "io/hf_scheme.hpp"
 #include "tokenroof/physics/parameters.hpp"
 
@@ -26,7 +27,11 @@ void add_attention_modules(const Attention& a, std::int64_t hidden, std::vector<
                         "self_attn.q_proj", "conv.in_proj"});
   add(a.output_weights, {"linear_attn.out_proj", "mixer.out_proj", "mamba.out_proj",
                          "self_attn.o_proj", "conv.out_proj"});
-  add(a.extra_weights, {"self_attn.indexer.wq_b", "attn.indexer.wq_b"});
+  // DeepSeek-V4 keeps the compressors in 16 bits and quantises the queries of the indexer.
+  const std::int64_t indexer = std::int64_t{a.query_rank} * a.index_heads * a.index_dim;
+  const std::int64_t compressors = a.one_entry_for_both ? a.extra_weights - indexer : 0;
+  add(a.extra_weights - compressors, {"self_attn.indexer.wq_b", "attn.indexer.wq_b"});
+  if (compressors > 0) modules.push_back({Part::attention, static_cast<double>(compressors), {}});
   if (a.kind == AttentionKind::none || a.kind == AttentionKind::recurrent) return;
   const bool latent = a.kind == AttentionKind::latent;
   const std::int64_t query =
@@ -154,7 +159,8 @@ void set_parts(const Scheme& scheme, const Format& plain, Model& model) {
     for (const Module& module : modules) {
       const int layer = static_cast<int>(i);
       const std::vector<std::string> names = full_names(module.names, layer);
-      const bool targeted = targets.empty() || targets.cover(names, layer);
+      // A module without a name is never quantised.
+      const bool targeted = !names.empty() && (targets.empty() || targets.cover(names, layer));
       const bool on = quantised(scheme, module.part, ignored.cover(names, layer), targeted);
       const Format& format = !on ? plain
                              : module.part == Part::routed_experts && scheme.expert_format

@@ -22,8 +22,4 @@ struct QuantizationSources {
 void apply_quantization(const QuantizationSources& sources, const std::vector<Mtp>& mtp,
                         Model& model, Faults& faults);
 
-/// Whether `pattern` of an ignore list (a dotted path, a glob, or "re:" and a regular expression)
-/// covers the module `name`.
-[[nodiscard]] bool covers_module(std::string_view pattern, std::string_view name);
-
 }  // namespace tokenroof::io

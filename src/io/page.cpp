@@ -39,7 +39,7 @@ std::string count_text(double count) {
   if (!std::isfinite(count)) return "-";
   std::string digits = fmt::format("{:.0f}", count);
   const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 

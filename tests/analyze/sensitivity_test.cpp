@@ -20,9 +20,9 @@ Replica with_fixed_times(Replica replica, double g) {
   KernelConstants& k = replica.model.kernels;
   for (double* time :
        {&k.matmul_fixed_s, &k.matmul_loop_s, &k.quantize_element_s, &k.attention_fixed_s,
-        &k.attention_fixed_8bit_s, &k.attention_item_s, &k.attention_context_s, &k.attention_write_s,
-        &k.experts_fixed_s, &k.experts_each_s, &k.experts_unpack_spread_s, &k.exchange_s,
-        &k.ring_step_s})
+        &k.attention_fixed_8bit_s, &k.attention_item_s, &k.attention_context_s,
+        &k.attention_write_s, &k.experts_fixed_s, &k.experts_each_s, &k.experts_unpack_spread_s,
+        &k.exchange_s, &k.ring_step_s})
     *time *= g;
   k.unpack_flops /= g;
   EngineConstants& e = replica.model.engine;
@@ -36,7 +36,8 @@ Replica with_fixed_times(Replica replica, double g) {
   return replica;
 }
 
-TEST_CASE("elasticities of times add up by Euler's rule; those of cost to price and use are 1, -1") {
+TEST_CASE(
+    "elasticities of times add up by Euler's rule; those of cost to price and use are 1, -1") {
   for (const Scenario& scenario : step_scenarios()) {
     for (const Fidelity fidelity : fidelities) {
       const Replica replica = reduce(scenario, fidelity);
@@ -147,7 +148,8 @@ TEST_CASE("a tornado table is sorted and its ends are what-ifs") {
     if (bar.driver == Driver::memory_bandwidth) {
       Replica faster = replica;
       faster.model.machine.memory_bandwidth *= 2;
-      CHECK(bar.higher == Approx(faster.decode(64, 4096).total() / replica.decode(64, 4096).total()));
+      CHECK(bar.higher ==
+            Approx(faster.decode(64, 4096).total() / replica.decode(64, 4096).total()));
       CHECK(bar.lower > 1);
     }
   }

@@ -183,7 +183,7 @@ TEST_CASE("closed form against simulation, a few cases", "[engine][simulation]")
     s.load.mean_inverse_decodes = mean_inverse_decodes(outputs, s.load.output);
     const EngineEstimate e = at(s, share);
     StreamLaw law;
-    law.requests = share > 0.9 ? 300000 : 60000;
+    law.requests = share > 0.9 ? 150000 : 60000;
     law.arrival_rate = s.load.arrivals;
     law.input = s.load.prompt;
     law.output = s.load.output;
@@ -193,19 +193,28 @@ TEST_CASE("closed form against simulation, a few cases", "[engine][simulation]")
     engine.chunked = mode == PrefillMode::chunked;
     engine.token_budget = 1024 + places;
     engine.prompts_per_prefill = mode == PrefillMode::one_by_one ? 1 : 1000;
-    const SimulationResult r =
-        simulate(draw_requests(law), engine, {}, [&](const SimulatedStep& x) {
-          const double decode = engine.chunked || x.decoding > 0 ? 0.02 + 0.0002 * x.decoding : 0;
-          return (decode + x.prefill_tokens * prefill / 1024) * second;
-        });
-    const double noise = r.ttft.mean_error / r.ttft.mean, tail = r.ttft.p95_error / r.ttft.p95;
+    const auto step = [&](const SimulatedStep& x) {
+      const double decode = engine.chunked || x.decoding > 0 ? 0.02 + 0.0002 * x.decoding : 0;
+      return (decode + x.prefill_tokens * prefill / 1024) * second;
+    };
+    // Near saturation runs differ much: the mean of six.
+    const int runs = share > 0.9 ? 6 : 1;
+    double running = 0, itl = 0, tpot = 0, ttft = 0, p95 = 0;
+    for (int run = 1; run <= runs; ++run) {
+      law.seed = static_cast<std::uint64_t>(run);
+      const SimulationResult r = simulate(draw_requests(law), engine, {}, step);
+      running += r.mean_running / request / runs;
+      itl += r.itl.mean / second / runs;
+      tpot += r.tpot.mean / second / runs;
+      ttft += r.ttft.mean / second / runs;
+      p95 += r.ttft.p95 / second / runs;
+    }
     CAPTURE(static_cast<int>(mode), places, share, static_cast<int>(kind));
-    CHECK(e.running / request == Approx(r.mean_running / request).epsilon(0.03));
-    CHECK(e.tpot.base() == Approx(r.itl.mean.base()).epsilon(0.03));
-    CHECK(e.tpot_request.base() == Approx(r.tpot.mean.base()).epsilon(0.04));
-    CHECK(e.ttft / second ==
-          Approx(r.ttft.mean / second).epsilon((share > 0.9 ? 0.15 : 0.08) + std::min(0.5, noise)));
-    CHECK(e.ttft_p95 / second == Approx(r.ttft.p95 / second).epsilon(0.2 + std::min(0.5, tail)));
+    CHECK(e.running / request == Approx(running).epsilon(0.03));
+    CHECK(e.tpot.base() == Approx(itl).epsilon(0.03));
+    CHECK(e.tpot_request.base() == Approx(tpot).epsilon(0.03));
+    CHECK(e.ttft / second == Approx(ttft).epsilon(share > 0.9 ? 0.15 : 0.06));
+    CHECK(e.ttft_p95 / second == Approx(p95).epsilon(0.2));
   };
   for (const auto kind :
        {LengthLaw::Kind::fixed, LengthLaw::Kind::geometric, LengthLaw::Kind::lognormal})

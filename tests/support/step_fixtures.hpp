@@ -70,12 +70,12 @@ inline std::vector<Scenario> step_scenarios() {
   windowed.groups.push_back(windowed.groups.front());
   windowed.groups.back().attention.window = 1024;
   windowed.order.insert(windowed.order.end(), 32, 1);
-  return {step_scenario(models::llama_31_70b(), {.tensor_parallel = 8}),
-          step_scenario(windowed, {}),
-          step_scenario(models::mixtral_8x7b(), {.tensor_parallel = 2, .expert_parallel = 2}),
-          step_scenario(models::deepseek_v3(), {.expert_parallel = 16, .attention_data_parallel = 16},
-                        uniform_precision(formats::fp8_block)),
-          step_scenario(models::llama_31_405b(), {.tensor_parallel = 8, .pipeline_parallel = 2})};
+  return {
+      step_scenario(models::llama_31_70b(), {.tensor_parallel = 8}), step_scenario(windowed, {}),
+      step_scenario(models::mixtral_8x7b(), {.tensor_parallel = 2, .expert_parallel = 2}),
+      step_scenario(models::deepseek_v3(), {.expert_parallel = 16, .attention_data_parallel = 16},
+                    uniform_precision(formats::fp8_block)),
+      step_scenario(models::llama_31_405b(), {.tensor_parallel = 8, .pipeline_parallel = 2})};
 }
 
 inline std::vector<StepModel<double>> step_models() {

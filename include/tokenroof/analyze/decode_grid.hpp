@@ -86,17 +86,15 @@ inline void fill_by_operator(const StepModel<double>& model, Fidelity fidelity,
     StepLoad<double> load = batch_load(batches[column], query_tokens);
     StepLoad<double> rank = rank_load(model.operators, load);
     const double by_batch = step_time(rest, load, fidelity).total().base();
-    const double device =
-        calibrated ? by_batch - host_part(rest, load).total().base() : by_batch;
+    const double device = calibrated ? by_batch - host_part(rest, load).total().base() : by_batch;
     for (std::size_t row = 0; row < contexts.size(); ++row) {
       load.context = rank.context = contexts[row];
       double attention = 0;
       if (rank.sequences > 0) {
         for (const AttentionCore& op : model.operators.attentions) {
           const OperatorCost<double> c = cost(model.operators, op, rank);
-          const StepTime<double> time = calibrated
-                                            ? calibrated_part(kernels, model, op, rank, c)
-                                            : roofline_part(model, op, rank, c);
+          const StepTime<double> time = calibrated ? calibrated_part(kernels, model, op, rank, c)
+                                                   : roofline_part(model, op, rank, c);
           attention += slowdown * time.total().base();
         }
         if (calibrated) attention += launches_beyond(model, load, device + attention);

@@ -36,8 +36,8 @@ enum class Driver {
 };
 inline constexpr std::size_t driver_count = 8;
 inline constexpr const char* driver_names[driver_count] = {
-    "memory_bandwidth", "peak_compute", "link_bandwidth", "fixed_times",
-    "batch",            "context",      "price",          "utilization"};
+    "memory_bandwidth", "peak_compute", "link_bandwidth", "fixed_times", "batch",
+    "context",          "price",        "utilization"};
 [[nodiscard]] constexpr const char* to_string(Driver driver) {
   return driver_names[static_cast<std::size_t>(driver)];
 }
@@ -115,8 +115,8 @@ template <Scalar S>
                        .total()
                        .base();
   const S batch = at.batch * factor(factors, Driver::batch);
-  const S step = fixed * detail::decode_seconds(replica, model,
-                                                decode_load(batch, S(at.context * context)));
+  const S step =
+      fixed * detail::decode_seconds(replica, model, decode_load(batch, S(at.context * context)));
   if (result == Result::decode_step) return step;
   return step * factor(factors, Driver::price) /
          (batch * replica.tokens_per_step * factor(factors, Driver::utilization));
@@ -134,8 +134,8 @@ struct Elasticity {
 /// Elasticities of `result` to every parameter, in the order of the enumeration. All 0 where the
 /// result is 0.
 [[nodiscard]] inline std::array<Elasticity, driver_count> elasticities(const Replica& replica,
-                                                                          const OperatingPoint& at,
-                                                                          Result result) {
+                                                                       const OperatingPoint& at,
+                                                                       Result result) {
   using D = Dual<driver_count>;
   const auto gradient = [&](std::size_t moved, double shift) {
     Factors<D> factors;
@@ -184,9 +184,8 @@ struct TornadoBar {
     factors[i] = 1;
     bars.push_back(bar);
   }
-  std::stable_sort(bars.begin(), bars.end(), [](const TornadoBar& a, const TornadoBar& b) {
-    return a.swing() > b.swing();
-  });
+  std::stable_sort(bars.begin(), bars.end(),
+                   [](const TornadoBar& a, const TornadoBar& b) { return a.swing() > b.swing(); });
   return bars;
 }
 

@@ -124,11 +124,8 @@ struct Replica {
                                scenario.precision, scenario.deployment,
                                TokensPerRequest::from_base(replica.lengths.longest), options);
   if (replica.memory.verdict.outcome == Outcome::invalid_layout) return replica;
-  replica.model.operators =
-      step_operators(scenario.model, scenario.accelerator, scenario.precision, scenario.deployment);
-  replica.model.machine = machine_of(scenario.accelerator, scenario.deployment);
-  replica.model.kernels = kernels;
-  replica.model.engine = scenario.engine.constants;
+  replica.model = step_model(scenario.model, scenario.accelerator, scenario.engine,
+                             scenario.precision, scenario.deployment, kernels);
   // Sequences hold their live length in the mean, not the length they end with.
   const double ranks = scenario.deployment.attention_data_parallel;
   const double live = std::max(1.0, replica.lengths.live);

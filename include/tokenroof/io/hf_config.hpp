@@ -20,11 +20,11 @@ namespace tokenroof::io {
 struct ModelOptions {
   /// Family to read the file as, whatever architecture it names ("llama"); unknown keys are then
   /// noted, not refused. Empty: the file's own.
-  std::string assume_family;
+  std::string assume_family = {};
   /// Text of hf_quant_config.json, for read_model_config.
-  std::string quantization_json;
+  std::string quantization_json = {};
   /// Text of model.safetensors.index.json, for read_model_config.
-  std::string index_json;
+  std::string index_json = {};
 };
 
 /// Reads `path`: a config.json under any name, a directory that holds one, or a .gguf file. The

@@ -72,7 +72,8 @@ struct ValidationReport {
   [[nodiscard]] std::vector<MetricSummary> metrics() const;
   /// By each value of each dimension: dimensions in order of first appearance, values sorted.
   [[nodiscard]] std::vector<GroupSummary> groups() const;
-  /// The largest errors, largest first. Pointers into `predictions`.
+  /// The predictions that are off by the largest factors, largest first, exact ones never. Pointers
+  /// into `predictions`.
   [[nodiscard]] std::vector<const Prediction*> worst(std::size_t most = 20) const;
 };
 

@@ -170,6 +170,13 @@ template <Scalar S>
                                     {rank.prompts, fresh, items, tiles, seen, context,
                                      op.prefill_score_dim, op.prefill_value_dim, kv_heads},
                                     rate);
+  if (op.bytes_per_pair > 0) {
+    const S pairs = causal_pairs(fresh, before, 0);
+    const S scores = rank.prompts * pairs * op.bytes_per_pair /
+                     (machine.memory_bandwidth * kernel.constants.attention_stream);
+    time.memory += scores;
+    time.busy += scores;
+  }
   const S expand = rank.prompts * rank.prefix_tokens * op.expand_flops_per_cached_token /
                    (machine.peak_of(op.multiply) * kernel.constants.matmul_compute_16bit);
   time.compute += expand;

@@ -154,6 +154,9 @@ struct AttentionCore {
   double compress_ratio = 1;
   double context_parallel = 1;
   double expand_flops_per_cached_token = 0;  ///< latent prefill re-expands the cached prefix
+  /// Scores that do not stay on chip: an indexer's, written once and read about three times by the
+  /// selection of the top k.
+  double bytes_per_pair = 0;
 };
 
 /// A recurrent mixer's core: its state is read and written once per sequence and step.
@@ -216,6 +219,7 @@ struct StepOperators {
   double mixture_layers = 0;
   double latent_layers = 0;
   double recurrent_layers = 0;
+  double index_layers = 0;  ///< layers whose attention picks tokens by an indexer
   double weight_only_layers = 0;  ///< layers with weights narrower than their multiply
   double stages = 1;              ///< pipeline stages: rows are split into as many micro-batches
 };

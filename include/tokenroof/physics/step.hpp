@@ -94,7 +94,8 @@ template <Scalar S>
 [[nodiscard]] StepTime<S> small_kernels_part(const StepModel<S>& model, const StepLoad<S>& rank) {
   const EngineConstants& e = model.engine;
   const StepOperators& all = model.operators;
-  double launches = e.per_layer.base() * all.layers +
+  // Selecting the top k of an indexer takes about as many small kernels as three layers do.
+  double launches = e.per_layer.base() * (all.layers + 3 * all.index_layers) +
                     e.per_mixture_layer.base() * all.mixture_layers +
                     e.per_latent_layer.base() * all.latent_layers +
                     e.per_recurrent_layer.base() * all.recurrent_layers +
@@ -175,6 +176,18 @@ void visit_ideal(const StepModel<S>& model, const StepLoad<S>& load, Visit visit
     }
     visit(detail::kind_of(op), c, time);
   });
+}
+
+/// Everything about steps of `model` under `engine`, reduced once. The layout must be valid.
+[[nodiscard]] inline StepModel<double> step_model(const Model& model, const Accelerator& device,
+                                                  const Engine& engine, const Precision& precision,
+                                                  const Deployment& deployment,
+                                                  const KernelConstants& kernels = {}) {
+  StepModel<double> step{step_operators(model, device, precision, deployment),
+                         machine_of(device, deployment), kernels, engine.constants,
+                         engine.local_runtime};
+  if (engine.local_runtime) step.machine = with_fp16_accumulation(step.machine);
+  return step;
 }
 
 /// Visits the step in the asked fidelity.

@@ -205,6 +205,7 @@ class OperatorBuilder {
     core.kv_heads = core.prefill_kv_heads = 1;
     core.score_dim = core.prefill_score_dim = attention.index_dim;
     core.cache_bytes_per_token = layer_index_bytes_per_token(attention);
+    core.bytes_per_pair = 16;  // four passes over fp32 scores
     core.compress_ratio = attention.compress_ratio;
     core.context_parallel = deployment_.context_parallel;
     all_.attentions.push_back(core);
@@ -292,6 +293,7 @@ class OperatorBuilder {
       if (mixture) all_.mixture_layers += group.count;
       if (group.attention.kind == AttentionKind::latent) all_.latent_layers += group.count;
       if (group.attention.input_weights > 0) all_.recurrent_layers += group.count;
+      if (group.attention.index_heads > 0) all_.index_layers += group.count;
       const Format& narrow =
           precision_.of(mixture ? Part::routed_experts : Part::dense_feed_forward);
       if (is_weight_only(narrow, multiply(narrow))) all_.weight_only_layers += group.count;

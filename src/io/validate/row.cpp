@@ -26,7 +26,7 @@ void RowResult::predict(std::string_view metric, double measured, double predict
 }
 
 void RowResult::omit(std::string_view metric, std::string_view reason) {
-  omitted_.push_back({id_, located(reason), std::string(metric)});
+  omitted_.push_back({id_, std::string(reason), std::string(metric)});
 }
 
 void RowResult::skip(const SpecError& error, const std::string& file) {
@@ -56,8 +56,8 @@ void RowResult::finish(ValidationReport& report) && {
       if (reason.find(figure.reason) != std::string::npos) continue;
       reason += (reason.empty() ? "" : "; ") + figure.reason;
     }
-    if (reason.empty()) reason = located("states no figure that can be predicted");
-    report.skipped.push_back({std::move(id_), std::move(reason), {}});
+    if (reason.empty()) reason = "states no figure that can be predicted";
+    report.skipped.push_back({std::move(id_), located(reason), {}});
     return;
   }
   ++report.evaluated;
@@ -65,7 +65,8 @@ void RowResult::finish(ValidationReport& report) && {
     prediction.groups = groups_;
     report.predictions.push_back(std::move(prediction));
   }
-  for (Skipped& figure : omitted_) report.omitted.push_back(std::move(figure));
+  for (Skipped& figure : omitted_)
+    report.omitted.push_back({std::move(figure.id), located(figure.reason), figure.metric});
 }
 
 std::string row_id(const CsvReader& reader) {

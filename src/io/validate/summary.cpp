@@ -89,6 +89,7 @@ std::vector<GroupSummary> ValidationReport::groups() const {
 
 std::vector<const Prediction*> ValidationReport::worst(std::size_t most) const {
   std::vector<const Prediction*> all = pointers(predictions);
+  std::erase_if(all, [](const Prediction* row) { return row->ape() == 0; });
   const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
   // How far off by factor: half and double are equally bad, unlike their absolute errors.
   const auto distance = [](const Prediction* row) { return std::abs(std::log(row->ratio())); };

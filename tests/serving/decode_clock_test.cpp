@@ -1,0 +1,59 @@
+#include "tokenroof/serving/decode_clock.hpp"
+
+#include <vector>
+
+#include "properties.hpp"
+
+using namespace tokenroof;
+using namespace tokenroof::test;
+
+TEST_CASE("batches of one and constant steps are M/M/K", "[engine]") {
+  property("the law", [] {
+    const int K = whole(1, 300);
+    const double rho = between(0.05, 0.98), T = 0.01, decodes = 100;
+    const std::vector<Seconds> steps(static_cast<std::size_t>(K), T * second);
+    const DecodeLaw law = decode_law(steps, K, rho * K / (decodes * T), decodes, 1);
+    RC_ASSERT(near(law.waiting, erlang_c(K, rho * K), 1e-10));
+    RC_ASSERT(near(law.running, rho * K, 1e-10));
+    RC_ASSERT(near(law.step, T) && near(law.step_square, T * T));
+  });
+}
+
+TEST_CASE("batches of two in a queue with endless places", "[engine]") {
+  // M^X/M/infinity: the mean is the rate times the service, whatever the batches.
+  property("mean", [] {
+    const std::vector<Seconds> steps(600, 0.01 * second);
+    const double offered = between(0.5, 60), batch = between(1, 4);
+    const DecodeLaw law = decode_law(steps, 600, offered, 100, batch);
+    RC_ASSERT(near(law.running, offered, 1e-9));
+    RC_ASSERT(law.empty >= std::exp(-offered) * (1 - 1e-9));  // clumped: more often empty
+  });
+}
+
+TEST_CASE("half a place is between none and one", "[engine]") {
+  property("waiting falls as places grow", [] {
+    std::vector<Seconds> steps;
+    for (int n = 1; n <= 40; ++n) steps.push_back((0.02 + 0.001 * n) * second);
+    const double places = between(2, 39), batch = between(1, 3);
+    const double joining = between(0.1, 0.9) * places / (100 * step_seconds(steps, places));
+    const auto waiting = [&](double k) {
+      return decode_law(steps, k, joining, 100, batch).waiting;
+    };
+    RC_ASSERT(at_most(waiting(places + 0.01), waiting(places)));
+  });
+}
+
+TEST_CASE("step times between whole numbers", "[engine]") {
+  const std::vector<Seconds> steps{1 * second, 3 * second};
+  CHECK(step_seconds(steps, 1) == 1);
+  CHECK(step_seconds(steps, 1.25) == 1.5);
+  CHECK(step_seconds(steps, 9) == 3);
+  CHECK(step_seconds(steps, 0) == 1);
+}
+
+TEST_CASE("size of the joining batches", "[engine]") {
+  CHECK(joining_batch(0, 0, 0.3, 1) == 1);  // no prefill: one by one, whatever the outputs
+  // Geometric outputs (c^2 = 1), half the engine in equal prompts: (1 + 4) / 2.
+  CHECK(joining_batch(0.5, 0, 1, 1) == 2.5);
+  CHECK(joining_batch(0.1, 0, 1, 0) == 1);  // even arrivals: never below one
+}
