@@ -67,17 +67,14 @@ int main(int argc, char** argv) {
     report.text_table({"model", "weights", "total_over_active", "balanced_batch"}, balance);
 
     const Scenario big = spec.scenario({"accelerator=" + spec.text("capacity_accelerator")});
-    const double devices = big.deployment.devices_per_replica();
-    const Bytes pool = big.engine.memory_fraction * devices * big.accelerator.memory_nominal -
-                       static_cast<double>(count.total) * bytes_per_weight(big);
-    const Requests fits = capacity_batch(pool, textbook_model(big, token).kv * context);
+    const Requests fits = capacity_batch(cache_pool(big), textbook_model(big, token).kv * context);
     const Tokens there = balanced(big, all / one);
     report.say(
         "Smaller are the tokens per expert ({} tokens would bring each to the ridge), the tokens "
         "per "
         "device once experts are spread, and what memory allows: {} x {} hold {} sequences of {} "
         "tokens, {} of the {} that would balance there.",
-        balanced(scenario, layer.experts / layer.top_k), devices, big.accelerator.id, fits, context,
-        percent(fits * one_token_each / there), there);
+        balanced(scenario, layer.experts / layer.top_k), big.deployment.devices_per_replica(),
+        big.accelerator.id, fits, context, percent(fits * one_token_each / there), there);
   });
 }

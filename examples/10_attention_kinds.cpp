@@ -1,26 +1,20 @@
 // 10  What do MHA, GQA, MQA and MLA cost, side by side?
+#include <set>
+
 #include "support.hpp"
-#include "tokenroof/physics/crossover.hpp"
 #include "tokenroof/physics/optimal_batch.hpp"
-#include "tokenroof/physics/parameters.hpp"
 #include "tokenroof/physics/tensor_parallel.hpp"
 
 using namespace tokenroof;
 using namespace example;
 
 namespace {
-
-const char* kind_of(const Attention& attention) {
-  if (attention.kind == AttentionKind::latent) return "MLA";
-  if (attention.kv_heads == attention.query_heads) return "MHA";
-  return attention.kv_heads == 1 ? "MQA" : "GQA";
+const char* kind_of(const Attention& a) {
+  if (a.kind == AttentionKind::latent) return "MLA";
+  return a.kv_heads == a.query_heads ? "MHA" : a.kv_heads == 1 ? "MQA" : "GQA";
 }
-
 // The latent is whole on every rank, as if it were one KV head.
-int shared_heads(const Attention& attention) {
-  return attention.kind == AttentionKind::latent ? 1 : attention.kv_heads;
-}
-
+int shared_heads(const Attention& a) { return a.kind == AttentionKind::latent ? 1 : a.kv_heads; }
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -29,40 +23,61 @@ int main(int argc, char** argv) {
     const auto [batch, context] = std::get<SingleStep>(scenario.workload.traffic);
     const TextbookMachine<> machine = textbook_machine(scenario);
     Attention& attention = scenario.model.groups.front().attention;
-    std::vector<Attention> variants;
-    for (const double heads : spec.list<double>("kv_heads")) {
-      variants.push_back(attention);
-      variants.back().kv_heads = static_cast<int>(heads);
-    }
-    variants.push_back(attention);
+    std::vector<Attention> variants(spec.list<double>("kv_heads").size() + 1, attention);
+    for (std::size_t i = 0; i + 1 < variants.size(); ++i)
+      variants[i].kv_heads = static_cast<int>(spec.list<double>("kv_heads")[i]);
     variants.back().kind = AttentionKind::latent;
     variants.back().latent_rank = static_cast<int>(spec.one("latent_rank"));
     variants.back().rotary_dim = static_cast<int>(spec.one("rotary_dim"));
 
     Rows rows;
-    std::array<Seconds, 3> base{};
+    Seconds alone, together;  // of the first row
     for (const Attention& variant : variants) {
       attention = variant;
-      const TextbookModel<> model = textbook_model(scenario, token);
-      const double copies = kv_replication(shared_heads(variant), machine.devices);
-      TextbookModel<> copied = model;
-      copied.kv *= copies;
-      const std::array steps{textbook_step(copied, machine, request, context).whole_step_maximum(),
-                             textbook_step(copied, machine, batch, context).whole_step_maximum(),
-                             textbook_step(model, machine, batch, context).whole_step_maximum()};
-      if (rows.empty()) base = steps;
-      const Bytes pool =
-          scenario.engine.memory_fraction * machine.devices * scenario.accelerator.memory_nominal -
-          static_cast<double>(parameter_count(scenario.model).total) * bytes_per_weight(scenario);
-      rows.push_back({kind_of(variant), model.kv,
-                      decode_attention_intensity(model.attention, model.kv),
-                      model.weights_read / gigabyte, copies, base[0] / steps[0], base[1] / steps[1],
-                      base[2] / steps[2], capacity_batch(pool, copied.kv * context),
-                      capacity_batch(pool, model.kv * context)});
+      const double most = kv_replication(shared_heads(variant), machine.devices);
+      for (const double copies : std::set{1.0, most}) {
+        TextbookModel<> model = textbook_model(scenario, token);
+        const BytesPerToken kv = model.kv;
+        model.kv *= copies;
+        const auto step = [&](Requests users) {
+          return textbook_step(model, machine, users, context).whole_step_maximum();
+        };
+        if (rows.empty()) alone = step(request), together = step(batch);
+        const Requests fit = capacity_batch(cache_pool(scenario), model.kv * context);
+        rows.push_back({kind_of(variant), copies, kv, model.attention / kv,
+                        resident_weights(scenario) / gigabyte, alone / step(request),
+                        together / step(batch), fit});
+      }
     }
-    report.table({"kind", "kv_bytes_per_token", "attention_flop_per_byte", "weights_gb",
-                  "copies_at_tp", "speedup_one_user", "speedup_batch", "speedup_batch_no_copies",
-                  "sequences", "sequences_no_copies"},
+    report.say(
+        "{}, {} devices, {} tokens of context, one user or {}. Tensor parallel attention copies KV "
+        "heads (and the latent) that are fewer than the devices; 1 copy needs devices that attend "
+        "to users of their own. Gains are over the first row.",
+        scenario.model.id, machine.devices, context, batch);
+    report.table({"kind", "kv_copies", "kv_bytes_per_token", "flop_per_kv_byte", "weights_gb",
+                  "gain_alone", "gain_together", "sequences_that_fit"},
                  rows);
+    report.say("Claim: grouped queries are {} faster and more.", percent(spec.one("claimed_gain")));
+    report.say(
+        "Right: it depends on the cache's share of the step. One user gains little, most of it "
+        "from "
+        "smaller weights; a batch gains more, and more sequences fit. The arithmetic of attention "
+        "stays. Of LLaMA 2, only the largest has grouped queries:");
+    Rows released;
+    for (const std::string& name : spec.texts("released")) {
+      Scenario other = spec.scenario({"model=" + name});
+      const Attention own = other.model.groups.front().attention;
+      const BytesPerToken kv = textbook_model(other, token).kv;
+      for (LayerGroup& group : other.model.groups) {
+        group.attention.kind = AttentionKind::grouped;
+        group.attention.kv_heads = own.query_heads;
+      }
+      const BytesPerToken full = textbook_model(other, token).kv;
+      released.push_back(
+          {name, kind_of(own), own.query_heads, shared_heads(own), kv, full, full / kv});
+    }
+    report.text_table({"model", "kind", "query_heads", "kv_heads", "kv_bytes_per_token",
+                       "if_it_were_mha", "times_smaller"},
+                      released);
   });
 }

@@ -157,6 +157,16 @@ Roof<> roof_of(const Scenario& scenario) {
   return {device.peak(multiply_type(device, wish)), device.memory_bandwidth};
 }
 
+Bytes resident_weights(const Scenario& scenario) {
+  return static_cast<double>(parameter_count(scenario.model).total) * bytes_per_weight(scenario);
+}
+
+Bytes cache_pool(const Scenario& scenario) {
+  const int devices = scenario.deployment.devices_per_replica();
+  return scenario.engine.memory_fraction * devices * scenario.accelerator.memory_nominal -
+         resident_weights(scenario);
+}
+
 Bytes weights_read(const Scenario& scenario, Tokens tokens) {
   const Model& model = scenario.model;
   double weights = static_cast<double>(parameter_count(model).matmul);

@@ -146,6 +146,10 @@ int run(int argc, char** argv, void (*answer)(const Spec&, Report&));
 [[nodiscard]] tokenroof::FlopsPerToken linear_flops(const tokenroof::Model& model);
 /// Rates of one device, in the type that the weights multiply in.
 [[nodiscard]] tokenroof::Roof<> roof_of(const tokenroof::Scenario& scenario);
+/// All weights of one replica, embeddings included.
+[[nodiscard]] tokenroof::Bytes resident_weights(const tokenroof::Scenario& scenario);
+/// Memory of a replica for the cache: the engine's share of the nominal size, less the weights.
+[[nodiscard]] tokenroof::Bytes cache_pool(const tokenroof::Scenario& scenario);
 /// Weights that a step of `tokens` reads: dense ones all, of experts the distinct ones expected.
 [[nodiscard]] tokenroof::Bytes weights_read(const tokenroof::Scenario& scenario,
                                             tokenroof::Tokens tokens);

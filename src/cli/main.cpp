@@ -27,21 +27,25 @@ void add_common_options(CLI::App& app, Options& options) {
   app.add_flag("--quiet", options.quiet, "No progress on standard error");
 }
 
-/// What a mistyped verb or option was probably meant to be.
-std::string suggestion(const CLI::App& app) {
+/// The message about a command line that cannot be read, with what was probably meant.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> rest = app.remaining(true);
   const auto chosen = app.get_subcommands();
-  for (const std::string& word : app.remaining(true)) {
-    std::vector<std::string> candidates;
-    if (word.starts_with("--") && !chosen.empty()) {
-      for (const CLI::Option* option : chosen.front()->get_options())
-        for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
-    } else if (chosen.empty()) {
-      for (const Verb* verb : verbs()) candidates.emplace_back(verb->name);
-    }
-    const std::string closest = io::did_you_mean(word.substr(0, word.find('=')), candidates);
-    if (!closest.empty()) return closest;
+  std::vector<std::string> candidates;
+  if (chosen.empty()) {
+    const auto word = std::find_if(rest.begin(), rest.end(),
+                                   [](const std::string& text) { return !text.starts_with("-"); });
+    if (word == rest.end()) return error.what();
+    for (const Verb* verb : verbs()) candidates.emplace_back(verb->name);
+    return "unknown verb \"" + *word + "\"" + io::did_you_mean(*word, candidates);
   }
-  return {};
+  std::string text = chosen.front()->get_name() + ": " + error.what();
+  for (const CLI::Option* option : chosen.front()->get_options())
+    for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
+  for (const std::string& word : rest)
+    if (word.starts_with("--"))
+      text += io::did_you_mean(word.substr(0, word.find('=')), candidates);
+  return text;
 }
 
 int run(int argc, char** argv) {
@@ -72,10 +76,8 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help
-    std::string text = error.what();
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) || app.get_subcommands().empty())
-      text += suggestion(app);
-    std::cerr << "tokenroof: " << text << "\nRun `tokenroof --help` or `tokenroof VERB --help`.\n";
+    std::cerr << "tokenroof: " << complaint(app, error)
+              << "\nRun `tokenroof --help` or `tokenroof VERB --help`.\n";
     return usage;
   }
   return chosen();

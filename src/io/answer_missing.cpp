@@ -16,6 +16,9 @@ std::string reason_of(const Answer& answer, const Scenario& scenario, std::strin
   for (const Missing& missing : answer.missing)
     if (covers(missing.metric, key)) return missing.reason;
   if (answer.verdict.outcome == Outcome::invalid_layout) return answer.verdict.reason;
+  if (key.starts_with("economics.") && (answer.verdict.outcome == Outcome::does_not_fit ||
+                                        answer.verdict.outcome == Outcome::context_does_not_fit))
+    return answer.verdict.reason;
   if (key.starts_with("serving.")) {
     const bool closed = std::holds_alternative<ClosedLoopTraffic>(scenario.workload.traffic);
     if (!answer.verdict.ok() && !answer.serving.request_rate) return answer.verdict.reason;
@@ -37,8 +40,11 @@ std::string reason_of(const Answer& answer, const Scenario& scenario, std::strin
 }  // namespace
 
 std::optional<double> reported_number(const Answer& answer, const Metric& metric) {
-  const bool no_layout = answer.verdict.outcome == Outcome::invalid_layout;
-  if (no_layout && metric.key.starts_with("memory.")) return std::nullopt;
+  const Outcome outcome = answer.verdict.outcome;
+  if (outcome == Outcome::invalid_layout && metric.key.starts_with("memory.")) return std::nullopt;
+  // Nobody pays for what cannot run, however fast it would be.
+  const bool no_room = outcome == Outcome::does_not_fit || outcome == Outcome::context_does_not_fit;
+  if (no_room && metric.key.starts_with("economics.")) return std::nullopt;
   const std::optional<double> value = metric.value(answer);
   return value && std::isfinite(*value) ? value : std::nullopt;
 }

@@ -10,6 +10,11 @@
 namespace tokenroof::io {
 namespace {
 
+/// Whether the deployment can run at all, well or badly.
+bool runs(const Verdict& verdict) {
+  return verdict.outcome != Outcome::does_not_fit &&
+         verdict.outcome != Outcome::context_does_not_fit;
+}
 std::string bound_text(Bound bound) { return words(to_string(bound)); }
 std::string tokens_text(TokensPerRequest tokens) { return count_text(tokens.base()) + " tokens"; }
 
@@ -84,21 +89,32 @@ void add_memory(Page& page, const Answer& answer) {
 
 void add_decode(Page& page, const Answer& answer) {
   const DecodeAnswer& decode = *answer.decode;
-  page.section(fmt::format("Decode step: {} ({})", to_text(decode.step), bound_text(decode.bound)));
+  const bool hypothetical = !runs(answer.verdict);
+  page.section(fmt::format("Decode step{}: {} ({})", hypothetical ? ", were there room" : "",
+                           to_text(decode.step), bound_text(decode.bound)));
   page.line(fmt::format(
-      "{} sequences a replica at {}: {} each, {} in total; MFU {}, MBU {}.", to_text(decode.batch),
+      "Batch of {} a replica at {}: {} each, {} in total; MFU {}, MBU {}.", to_text(decode.batch),
       tokens_text(decode.context), to_text(decode.per_sequence), to_text(decode.total),
       percent_text(decode.compute_utilization), percent_text(decode.bandwidth_utilization)));
   TextTable table({"operator", "time", "share", "bound", "FLOP", "weights", "cache"});
   const auto bytes = [](double b) { return b > 0 ? to_text(b * byte, 3) : std::string(); };
+  Seconds rest;
+  int others = 0;
   for (const OperatorTime& line : answer.breakdown) {
     const Seconds time = line.time.total();
-    if (time == Seconds{}) continue;
+    if (time < 0.01 * decode.step) {
+      rest += time;
+      others += time > Seconds{} ? 1 : 0;
+      continue;
+    }
     table.row({words(to_string(line.kind)), to_text(time, 3), percent_text(time / decode.step),
                bound_text(line.time.bound()),
                line.cost.flops > 0 ? to_text(line.cost.flops * flop, 3) : "",
                bytes(line.cost.weight_bytes), bytes(line.cost.cache_bytes)});
   }
+  if (others > 0)
+    table.row(
+        {fmt::format("{} others", others), to_text(rest, 3), percent_text(rest / decode.step)});
   page.table(table);
   page.line(fmt::format("Prefill of {} alone: {}, {} ({}).", tokens_text(answer.prefill->prompt),
                         to_text(answer.prefill->time), to_text(answer.prefill->rate),
@@ -135,7 +151,8 @@ void add_serving(Page& page, const Answer& answer) {
     add(fmt::format("{} in the system on average", to_text(serving.concurrency->base())));
   if (serving.running)
     add(fmt::format("{} running in a replica", to_text(serving.running->base())));
-  if (serving.limit_rate) add("at most " + to_text(*serving.limit_rate));
+  if (serving.limit_rate && serving.limit_rate != serving.request_rate)
+    add("at most " + to_text(*serving.limit_rate));
   if (serving.objective_rate && *serving.objective_rate < *serving.limit_rate)
     add(to_text(*serving.objective_rate) + " within the objective");
   if (serving.worst_gap) add("longest pause " + to_text(*serving.worst_gap));
@@ -165,7 +182,7 @@ void add_landmarks(Page& page, const Answer& answer) {
 
 void add_cost(Page& page, const Answer& answer) {
   const EconomicsAnswer& cost = answer.economics;
-  if (!cost.deployment_price) return;
+  if (!cost.deployment_price || !runs(answer.verdict)) return;
   page.section("Cost");
   const auto million = [](const std::optional<DollarsPerToken>& price) {
     return price ? fmt::format("{:.4g}", price->base() * 1e6) : std::string("-");
@@ -177,18 +194,32 @@ void add_cost(Page& page, const Answer& answer) {
       to_text(*cost.deployment_price), percent_text(cost.utilization)));
 }
 
-/// Defaults by origin, keys as --set takes them.
+/// Defaults by origin, keys as --set takes them; neighbours in one section share its name, and
+/// those with the same value share that.
 void add_defaults(Page& page, const ScenarioEntry& entry) {
   if (entry.defaults_used.empty()) return;
   page.section("Defaults used");
-  std::map<std::string, std::string> by_origin;
+  struct Line {
+    std::string text, section, value;
+  };
+  std::map<std::string, Line> by_origin;
   for (const DefaultUsed& used : entry.defaults_used) {
     std::string key = used.pointer.substr(used.pointer.starts_with('/') ? 1 : 0);
     std::replace(key.begin(), key.end(), '/', '.');
-    std::string& line = by_origin[used.origin];
-    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, used.value);
+    const std::size_t point = key.find('.');
+    const std::string section = point == std::string::npos ? "" : key.substr(0, point + 1);
+    Line& line = by_origin[used.origin];
+    const bool goes_on = !section.empty() && section == line.section;
+    if (goes_on && " " + used.value == line.value)
+      line.text += " = " + key.substr(section.size());
+    else
+      line.text += (line.text.empty() ? "" : line.value + (goes_on ? ", " : "; ")) +
+                   (goes_on ? key.substr(section.size()) : key);
+    line.section = section;
+    line.value = " " + used.value;
   }
-  for (const auto& [origin, line] : by_origin) page.line(fmt::format("{}: {}.", origin, line));
+  for (const auto& [origin, line] : by_origin)
+    page.line(fmt::format("{}: {}{}.", origin, line.text, line.value));
 }
 
 void add_notes(Page& page, const Answer& answer, const ScenarioEntry& entry) {
@@ -206,7 +237,8 @@ void add_notes(Page& page, const Answer& answer, const ScenarioEntry& entry) {
   std::vector<std::string> reasons;
   for (const Missing& missing : missing_numbers(answer, scenario)) {
     if (std::find(reasons.begin(), reasons.end(), missing.reason) != reasons.end() ||
-        missing.reason == answer.verdict.reason || missing.metric.ends_with("cached"))
+        missing.reason == answer.verdict.reason || missing.metric.ends_with("cached") ||
+        missing.metric.starts_with("error_band"))
       continue;
     reasons.push_back(missing.reason);
     lines.push_back(missing.metric + " is not said: " + missing.reason);

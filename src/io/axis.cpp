@@ -106,7 +106,7 @@ class AxisReader {
   }
 
   void add_value(std::string value) {
-    if (axis_.values.size() >= most_axis_values) refuse(too_many(1.0 + axis_.values.size()));
+    if (axis_.values.size() >= most_axis_values) refuse(too_many(most_axis_values + 1));
     axis_.values.push_back(std::move(value));
   }
 

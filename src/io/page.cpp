@@ -7,7 +7,7 @@
 
 namespace tokenroof::io {
 namespace {
-constexpr std::size_t page_width = 96;
+constexpr std::size_t page_width = 100;
 }
 
 Page& Page::heading(std::string_view mark, std::string_view text) {

@@ -16,7 +16,7 @@ class Page {
 
   Page& title(std::string_view text) { return heading("# ", text); }
   Page& section(std::string_view text) { return heading("## ", text); }
-  /// A paragraph; on a terminal, wrapped at 96 columns.
+  /// A paragraph; on a terminal, wrapped at 100 columns.
   Page& line(std::string_view text);
   Page& table(const TextTable& table) {
     text_ += markdown_ ? table.markdown() : table.plain(colour_);

@@ -59,6 +59,18 @@ namespace detail {
   return load;
 }
 
+/// Time to move the cache of a prompt of `tokens` between two replicas, over all their devices'
+/// network links (or what is stated).
+[[nodiscard]] inline Seconds cache_transfer(const Scenario& scenario, double tokens,
+                                            const std::optional<BytesPerSecond>& stated) {
+  const KvGeometry cache = kv_geometry(scenario.model, scenario.precision.kv_cache);
+  const Bytes moved = cache.bytes_at(TokensPerRequest::from_base(tokens));
+  BytesPerSecond link = scenario.accelerator.scale_up.bandwidth;
+  if (scenario.accelerator.scale_out) link = scenario.accelerator.scale_out->bandwidth;
+  if (stated) return moved / *stated;
+  return moved / (link * static_cast<double>(scenario.deployment.devices_per_replica()));
+}
+
 /// Whether latencies keep to the objective; unset limits always hold.
 template <class Estimate>
 [[nodiscard]] bool keeps(const Objective& objective, const Estimate& e, Seconds overhead) {
@@ -193,12 +205,8 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   load.prefill_workers = pools.prefill_replicas;
   load.decode_workers = pools.decode_replicas;
   load.decode_steps = steps;
-  const KvGeometry cache = kv_geometry(scenario.model, scenario.precision.kv_cache);
-  const Bytes moved = cache.bytes_at(TokensPerRequest::from_base(replica.lengths.prompt));
-  BytesPerSecond link = scenario.accelerator.scale_up.bandwidth;
-  if (scenario.accelerator.scale_out) link = scenario.accelerator.scale_out->bandwidth;
-  if (pools.transfer_bandwidth) link = *pools.transfer_bandwidth;
-  load.transfer = moved / (link * static_cast<double>(scenario.deployment.devices_per_replica()));
+  load.transfer =
+      detail::cache_transfer(scenario, replica.lengths.prompt, pools.transfer_bandwidth);
 
   const DisaggregatedEstimate e = disaggregated_estimate(load);
   TrafficAnswer answer;

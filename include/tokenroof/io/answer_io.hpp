@@ -16,8 +16,8 @@
 
 namespace tokenroof::io {
 
-/// The metric's number in `answer`. Empty when there is none: not computed, not finite, or about
-/// the memory of a layout that cannot exist.
+/// The metric's number in `answer`. Empty when there is none: not computed, not finite, the memory
+/// of a layout that cannot exist, the cost of what does not fit.
 [[nodiscard]] std::optional<double> reported_number(const Answer& answer, const Metric& metric);
 
 /// Every key of the answer that has no value, in the order of the metric table, with its own

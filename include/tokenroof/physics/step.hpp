@@ -67,13 +67,14 @@ template <Scalar S, class Op>
   }
 }
 
-/// The engine's own time on the host.
+/// The engine's own time on the host. Every attention rank has a scheduler for its sequences.
 template <Scalar S>
 [[nodiscard]] StepTime<S> host_part(const StepModel<S>& model, const StepLoad<S>& load) {
   const EngineConstants& e = model.engine;
   StepTime<S> time;
-  time.latency = S(e.step.base() + e.per_pipeline_hop.base() * (model.operators.stages - 1)) +
-                 (load.sequences + load.prompts) * e.per_sequence.base();
+  time.latency =
+      S(e.step.base() + e.per_pipeline_hop.base() * (model.operators.stages - 1)) +
+      (load.sequences + load.prompts) * (e.per_sequence.base() / model.operators.attention_ranks);
   if (value_of(load.prompts) > 0) time.latency += e.per_prompt_step.base();
   return time;
 }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "tokenroof/core/units.hpp"
@@ -88,7 +88,7 @@ class TimeHistogram {
     sum_ += time * weight;
     count_ += weight;
     largest_ = std::max(largest_, time);
-    const std::uint64_t key = std::bit_cast<std::uint64_t>(time) >> 45;
+    const std::uint64_t key = bits_of(time) >> 45;
     const std::uint64_t bin = key < first ? 0 : std::min<std::uint64_t>(key - first, bins - 1);
     weights_[static_cast<std::size_t>(bin)] += weight;
   }
@@ -97,7 +97,7 @@ class TimeHistogram {
     for (std::size_t bin = 0; bin < bins; ++bin) {
       below += weights_[bin];
       if (below >= p * count_ && below > 0) {
-        const double low = std::bit_cast<double>((static_cast<std::uint64_t>(bin) + first) << 45);
+        const double low = number_of((static_cast<std::uint64_t>(bin) + first) << 45);
         return std::min(largest_, low * 1.0039);  // the middle of the bin
       }
     }
@@ -118,6 +118,17 @@ class TimeHistogram {
   }
 
  private:
+  // std::bit_cast is not in the library of emscripten 3.1.6.
+  static std::uint64_t bits_of(double x) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+  }
+  static double number_of(std::uint64_t bits) {
+    double x = 0;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+  }
   static constexpr std::uint64_t first = (1023u - 20u) << 7;  // 2^-20 s
   static constexpr std::size_t bins = 32 * 128;
   std::vector<double> weights_ = std::vector<double>(bins, 0.0);

@@ -1,0 +1,117 @@
+// One table of formulas. Symbols are those of docs/formulas.md, whose sections are named here; a
+// test checks that they exist and that every metric has its line.
+#include "tokenroof/io/explain.hpp"
+
+namespace tokenroof::io {
+namespace {
+
+constexpr Fidelity ideal = Fidelity::ideal, roofline = Fidelity::roofline,
+                   calibrated = Fidelity::calibrated;
+constexpr std::string_view memory = "parameters-kv-cache-memory";
+
+constexpr Formula table[] = {
+    {"memory.weights_bytes_per_device", {}, "W = sum over parts of weights x bytes per weight / ranks",
+     R"(W = \sum_i N_i b_i / n_i)", memory},
+    {"memory.kv_pool_bytes_per_device", {},
+     "pool = fraction x visible - weights - activations - runtime - collectives - graphs - reserve",
+     R"(M_{KV} = f M - W - M_{act} - M_{run} - M_{coll} - M_{graph})", memory},
+    {"memory.kv_tokens", {}, "tokens = pool / bytes of a token, in whole blocks",
+     R"(\lfloor M_{KV} / \kappa \rfloor)", memory},
+    {"memory.max_concurrency", {}, "K = floor(pool / KV(S)) x attention ranks",
+     R"(K = \lfloor M_{KV} / KV(S) \rfloor \, n_{att})", memory},
+    {"memory.max_context", {}, "longest S with KV(S) <= pool, at most what the model allows",
+     R"(\max \{ S : KV(S) \le M_{KV} \})", memory},
+    {"decode.batch", {}, "B = sequences that run in a replica", R"(B)", "serving"},
+    {"decode.context_tokens", {}, "S = E[P] + E[O] (1 + c_O^2) / 2",
+     R"(S = E[P] + E[O] \frac{1 + c_O^2}{2})", memory},
+    {"decode.step_s", ideal, "T = max((W + K) / BW, F / P)",
+     R"(T = \max\left(\frac{W(B) + \kappa S B}{BW}, \frac{F}{P}\right))", "decode-step"},
+    {"decode.step_s", roofline, "T = sum over operators of max(bytes / BW, FLOP / P) + messages / link",
+     R"(T = \sum_i \max\left(\frac{Q_i}{BW}, \frac{F_i}{P_i}\right) + \sum_j \frac{m_j}{\beta})",
+     "decode-step"},
+    {"decode.step_s", calibrated,
+     "T = sum over operators of fixed + sqrt(compute^2 + memory^2) + collectives + small kernels + "
+     "host",
+     R"(T = \sum_i \left(\tau_i + \sqrt{\left(\frac{F_i}{\eta_c P_i}\right)^2 + )"
+     R"(\left(\frac{Q_i}{\eta_b BW}\right)^2}\right) + T_{coll} + T_{small} + T_{host})",
+     "decode-step"},
+    {"decode.tokens_per_s_per_sequence", {}, "rate of a user = tokens per step / T",
+     R"(v = \frac{g}{T})", "decode-step"},
+    {"decode.tokens_per_s_total", {}, "X = tokens per step x B / T x replicas",
+     R"(X = \frac{g B}{T} r)", "decode-step"},
+    {"decode.compute_utilization", {}, "MFU = (F / P) / T", R"(\frac{F / P}{T})", "roofline"},
+    {"decode.bandwidth_utilization", {}, "MBU = ((W + K) / BW) / T", R"(\frac{(W + K) / BW}{T})",
+     "roofline"},
+    {"prefill.time_s", ideal, "T = max((W + K) / BW, F / P) at N new tokens",
+     R"(T_p = \max\left(\frac{W + \kappa (N + C)}{BW}, \frac{F(N, C)}{P}\right))",
+     "prefill-and-attention"},
+    {"prefill.time_s", roofline,
+     "T = sum over operators of max(bytes / BW, FLOP / P) + messages / link, at N new tokens",
+     R"(T_p = \sum_i \max\left(\frac{Q_i}{BW}, \frac{F_i}{P_i}\right) + \sum_j \frac{m_j}{\beta})",
+     "prefill-and-attention"},
+    {"prefill.time_s", calibrated,
+     "T = sum over operators of fixed + sqrt(compute^2 + memory^2) + collectives + small kernels + "
+     "host, at N new tokens",
+     R"(T_p = \sum_i \left(\tau_i + \sqrt{\left(\frac{F_i}{\eta_c P_i}\right)^2 + )"
+     R"(\left(\frac{Q_i}{\eta_b BW}\right)^2}\right) + T_{coll} + T_{small} + T_{host})",
+     "prefill-and-attention"},
+    {"prefill.tokens_per_s", {}, "N / prefill time", R"(N / T_p)", "prefill-and-attention"},
+    {"serving.concurrency", {}, "N = lambda x W (Little's law)", R"(N = \lambda W)", "serving"},
+    {"serving.running", {}, "n = sequences in a replica's batch", R"(n)", "serving"},
+    {"serving.ttft_s.mean", {}, "TTFT = overhead + waiting + prefill",
+     R"(TTFT = t_o + W_q + t_p)", "serving"},
+    {"serving.ttft_s.p50", {}, "median of the same sum", R"(Q_{0.5}(TTFT))", "serving"},
+    {"serving.ttft_s.p95", {}, "95 % quantile of the same sum", R"(Q_{0.95}(TTFT))", "serving"},
+    {"serving.ttft_s.p99", {}, "99 % quantile of the same sum", R"(Q_{0.99}(TTFT))", "serving"},
+    {"serving.tpot_s.mean", {}, "TPOT = (end to end - TTFT) / (O - 1)",
+     R"(TPOT = \frac{E2E - TTFT}{O - 1})", "serving"},
+    {"serving.tpot_s.p95", {}, "95 % quantile over requests of (end to end - TTFT) / (O - 1)",
+     R"(Q_{0.95}(TPOT))", "serving"},
+    {"serving.e2e_s.mean", {}, "end to end = TTFT + (O - 1) TPOT", R"(E2E = TTFT + (O - 1) TPOT)",
+     "serving"},
+    {"serving.e2e_s.p95", {}, "95 % quantile of TTFT + (O - 1) TPOT", R"(Q_{0.95}(E2E))", "serving"},
+    {"serving.worst_gap_s", {}, "step + prompts that fill the token budget beside it",
+     R"(T(K) + t_{budget})", "serving"},
+    {"serving.request_rate_per_s", {}, "completed = arrivals while stable; C / residence in a closed loop",
+     R"(\lambda = C / W)", "serving"},
+    {"serving.limit_rate_per_s", {}, "largest lambda with lambda < mu(K)",
+     R"(\mu(K) = \frac{K}{(O - 1) T(K) + K t_p})", "serving"},
+    {"serving.objective_rate_per_s", {}, "largest lambda at which every objective holds",
+     R"(\max \{ \lambda : TTFT, TPOT \le \text{objective} \})", "serving"},
+    {"serving.utilization", {}, "rho = lambda / limit", R"(\rho = \lambda / \lambda_{max})", "serving"},
+    {"serving.preemption_probability", {}, "P(live tokens of n sequences > pool)",
+     R"(P\left(\sum_{i=1}^{n} S_i > M_{KV}\right))", memory},
+    {"limits.ridge_flop_per_byte", {}, "I* = P / BW", R"(I^* = P / BW)", "roofline"},
+    {"limits.critical_batch", {}, "B* = (W / BW) / (F_token / P)",
+     R"(B^* = \frac{W / BW}{F_{token} / P})", "optimal-batch"},
+    {"limits.crossover_weights_context", {}, "S_w = W(B) / (B kappa)", R"(S_w = \frac{W(B)}{B \kappa})",
+     "crossovers"},
+    {"limits.crossover_compute_context", {}, "S_c0 = (F_token / P) BW / kappa",
+     R"(S_{c0} = \frac{2 N_{mm}}{I^* \kappa})", "crossovers"},
+    {"limits.crossover_compute_context_with_attention", {},
+     "S_c1 = (F_token / P) / (kappa / BW - a / P_att)",
+     R"(S_{c1} = \frac{2 N_{mm} / P}{\kappa / BW - a / P_{att}})", "crossovers"},
+    {"limits.latency_floor_s", {}, "T(1, 0) / tokens per step", R"(T(1, 0) / g)", "decode-step"},
+    {"limits.drain_time_s", {}, "memory / BW", R"(M / BW)", "crossovers"},
+    {"limits.optimal_batch", {}, "largest B with KV(B, S) <= pool and T(B, S) <= the objective",
+     R"(\max \{ B : B\,KV(S) \le M_{KV},\ T(B, S) \le T_{max} \})", "optimal-batch"},
+    {"economics.usd_per_mtok_input", {}, "prefill time x price x n / u / computed tokens",
+     R"(\frac{T_p \, p \, n}{u N})", "economics"},
+    {"economics.usd_per_mtok_cached", {}, "fetch time x price x n / u / cached tokens",
+     R"(\frac{t_f \, p \, n}{u C})", "economics"},
+    {"economics.usd_per_mtok_output", {}, "T / (tokens per step x B) x price x n / u",
+     R"(\frac{T}{g B} \cdot \frac{p \, n}{u})", "economics"},
+    {"economics.usd_per_mtok_total", {}, "(input bill + output bill) / (P + O)",
+     R"(\frac{c_{in} N + c_{out} O}{P + O})", "economics"},
+    {"economics.usd_per_hour", {}, "price x devices", R"(p \, n \, r)", "economics"},
+    {"economics.joules_per_output_token", {}, "power x devices / X", R"(\frac{E \, n \, r}{X})",
+     "economics"},
+    {"kv_bytes_per_token", {}, "kappa = sum over layers of 2 n_kv d_h b_k; latent: (d_c + d_r) b_k",
+     R"(\kappa = \sum_l 2 n_{kv} d_h b_k)", memory},
+};
+
+}  // namespace
+
+std::span<const Formula> formulas() { return table; }
+
+}  // namespace tokenroof::io
