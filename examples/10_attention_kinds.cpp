@@ -23,9 +23,10 @@ int main(int argc, char** argv) {
     const auto [batch, context] = std::get<SingleStep>(scenario.workload.traffic);
     const TextbookMachine<> machine = textbook_machine(scenario);
     Attention& attention = scenario.model.groups.front().attention;
-    std::vector<Attention> variants(spec.list<double>("kv_heads").size() + 1, attention);
-    for (std::size_t i = 0; i + 1 < variants.size(); ++i)
-      variants[i].kv_heads = static_cast<int>(spec.list<double>("kv_heads")[i]);
+    std::vector<Attention> variants;
+    for (const double heads : spec.list<double>("kv_heads"))
+      variants.emplace_back(attention).kv_heads = static_cast<int>(heads);
+    variants.push_back(attention);
     variants.back().kind = AttentionKind::latent;
     variants.back().latent_rank = static_cast<int>(spec.one("latent_rank"));
     variants.back().rotary_dim = static_cast<int>(spec.one("rotary_dim"));
@@ -39,20 +40,19 @@ int main(int argc, char** argv) {
         TextbookModel<> model = textbook_model(scenario, token);
         const BytesPerToken kv = model.kv;
         model.kv *= copies;
-        const auto step = [&](Requests users) {
-          return textbook_step(model, machine, users, context).whole_step_maximum();
-        };
-        if (rows.empty()) alone = step(request), together = step(batch);
+        const Seconds one = textbook_step(model, machine, request, context).whole_step_maximum();
+        const Seconds all = textbook_step(model, machine, batch, context).whole_step_maximum();
+        if (rows.empty()) alone = one, together = all;
         const Requests fit = capacity_batch(cache_pool(scenario), model.kv * context);
         rows.push_back({kind_of(variant), copies, kv, model.attention / kv,
-                        resident_weights(scenario) / gigabyte, alone / step(request),
-                        together / step(batch), fit});
+                        resident_weights(scenario) / gigabyte, alone / one, together / all, fit});
       }
     }
     report.say(
-        "{}, {} devices, {} tokens of context, one user or {}. Tensor parallel attention copies KV "
-        "heads (and the latent) that are fewer than the devices; 1 copy needs devices that attend "
-        "to users of their own. Gains are over the first row.",
+        "{}, {} devices, {} tokens of context, one user or {}. Tensor parallel copies KV heads "
+        "(and "
+        "the latent) that are fewer than the devices; 1 copy needs a device to attend to users of "
+        "its own. Gains are over the first row.",
         scenario.model.id, machine.devices, context, batch);
     report.table({"kind", "kv_copies", "kv_bytes_per_token", "flop_per_kv_byte", "weights_gb",
                   "gain_alone", "gain_together", "sequences_that_fit"},
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     report.say(
         "Right: it depends on the cache's share of the step. One user gains little, most of it "
         "from "
-        "smaller weights; a batch gains more, and more sequences fit. The arithmetic of attention "
+        "smaller weights; a batch gains more and more sequences fit. The arithmetic of attention "
         "stays. Of LLaMA 2, only the largest has grouped queries:");
     Rows released;
     for (const std::string& name : spec.texts("released")) {

@@ -41,29 +41,38 @@ int main(int argc, char** argv) {
       if (p.cost <= spec.one("budget") * base.cost) best = p;
     }
     report.say("Baseline: {} devices, {} users at {} tokens: {} each, {} USD per million tokens.",
-               base.devices, base.batch, context, base.speed, base.cost / dollar_per_million_tokens);
-    report.say("Claim: no money buys an instant answer; fast tiers spread a smaller batch over more "
-               "devices until communication is a wall.");
+               base.devices, base.batch, context, base.speed,
+               base.cost / dollar_per_million_tokens);
+    report.say(
+        "Claim: no money buys an instant answer; fast tiers spread a smaller batch over more "
+        "devices until communication is a wall.");
     const TextbookModel<> model = textbook_model(scenario, token);
     const Seconds floor = latency_floor(model.all_reduces, latency, model.message * token,
                                         scenario.accelerator.scale_up.bandwidth);
     report.say(
-        "Right. The devices for one user alone: {} times the speed for {} times the money. {} times "
-        "the money buys at most {} times the speed: {} devices for {} users. And {} all-reduces of "
+        "Right. The devices for one user alone: {} times the speed for {} times the money. {} "
+        "times "
+        "the money buys at most {} times the speed: {} devices at a batch of {}. And {} "
+        "all-reduces of "
         "{} leave a floor of {}, so {} times ({}) is never passed, whatever is paid.",
-        alone.speed / base.speed, alone.cost / base.cost, spec.one("budget"), best.speed / base.speed,
-        best.devices, best.batch, model.all_reduces, latency, floor, token / floor / base.speed, token / floor);
-    report.say("The offers that no other beats in both speed and cost (one fabric for all devices; "
-               "this one's reaches {}):", scenario.accelerator.scale_up.domain_size);
-    report.table({"devices", "batch", "tokens_per_s_per_user", "usd_per_mtok", "speed_over_baseline",
-                  "cost_over_baseline"}, rows);
+        alone.speed / base.speed, alone.cost / base.cost, spec.one("budget"),
+        best.speed / base.speed, best.devices, best.batch, model.all_reduces, latency, floor,
+        token / floor / base.speed, token / floor);
+    report.say(
+        "The offers that no other beats in both speed and cost (one fabric for all devices; "
+        "this one's reaches {}):",
+        scenario.accelerator.scale_up.domain_size);
+    report.table({"devices", "batch", "tokens_per_s_per_user", "usd_per_mtok",
+                  "speed_over_baseline", "cost_over_baseline"},
+                 rows);
 
     const SpeedPrice<> offer{spec.one("offered_speed"), spec.one("offered_price")};
     const auto tier = fast_tier(offer);
     if (!tier) return;
     report.say(
         "Reading an offer backwards: {} times the speed for {} times the price, if only the batch "
-        "shrinks, means a batch {} times smaller, a cache that took {} times as long as the weights, "
+        "shrinks, means a batch {} times smaller, a cache that took {} times as long as the "
+        "weights, "
         "and {} times the speed at the very most.",
         offer.speed, offer.price, tier->shrink, tier->kv_over_fixed, tier->fastest());
   });
