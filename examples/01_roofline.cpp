@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
 
     report.say("Roofline: attainable rate = min(peak, intensity x bandwidth).");
     report.say(
-        "{}: peak {}, bandwidth {}. They meet at the ridge of {} FLOP per byte; below it memory is "
-        "the limit.",
+        "{}: peak {}, bandwidth {}. They meet at the ridge of {} FLOP per byte; below it memory "
+        "is the limit.",
         scenario.accelerator.id, roof.math, roof.memory, ridge_intensity(roof));
     report.say(
         "One token of {} multiplies each weight once: 2 FLOP for every {} read, {} for {}. The "

@@ -37,10 +37,9 @@ int main(int argc, char** argv) {
                       utilization(work, node).compute, batch < critical ? "memory" : "compute"});
     }
     report.say(
-        "A step reads {} of weights once, whatever the batch; each sequence adds {}. With a batch "
-        "of "
-        "B the intensity is B FLOP/B, so the rate grows in proportion to B until B reaches the "
-        "ridge: {} sequences. No batch passes {}.",
+        "A step reads {} of weights once, whatever the batch; each sequence adds {}. With a "
+        "batch of B the intensity is B FLOP/B, so the rate grows in proportion to B until B "
+        "reaches the ridge: {} sequences. No batch passes {}.",
         model.weights_read, model.linear * token, critical / token, ceiling);
     report.say(
         "Time of a step = max(moving, computing). The library's `ideal` fidelity is this maximum "
@@ -52,10 +51,10 @@ int main(int argc, char** argv) {
     report.say("Claim: the rate is proportional to the batch, then saturates near {} sequences.",
                spec.one("claimed_saturation"));
     report.say(
-        "Right: at {} when moving and computing overlap perfectly. Without any overlap that batch "
-        "gives half of the ceiling, with a smooth maximum (p = {}) {}; {} of the ceiling then "
-        "takes "
-        "{} sequences. The spot does not move with model size or device count: both sides scale.",
+        "Right: at {} when moving and computing overlap perfectly. Without any overlap that "
+        "batch gives half of the ceiling, with a smooth maximum (p = {}) {}; {} of the ceiling "
+        "then takes {} sequences. The spot does not move with model size or device count: both "
+        "sides scale.",
         critical / token, p, percent(batched_rate_p_norm(ceiling, critical, critical, p) / ceiling),
         percent(spec.one("share_of_ceiling")),
         batch_for_share(critical, spec.one("share_of_ceiling")) / token);

@@ -13,9 +13,9 @@ int main(int argc, char** argv) {
     const Tokens answer = spec.one<Tokens>("answer_tokens");
 
     report.say(
-        "Every output token reads all {} of weights once. An answer of {} tokens is {} steps, one "
-        "after another, so its user causes {} of reads. A batch shares each read among users; it "
-        "cannot share reads among one user's own tokens.",
+        "Every output token reads all {} of weights once. An answer of {} tokens is {} steps, "
+        "one after another, so its user causes {} of reads. A batch shares each read among "
+        "users; it cannot share reads among one user's own tokens.",
         model.weights_read, answer / token, answer / token, model.weights_read * (answer / token));
 
     Rows rows;
@@ -33,9 +33,9 @@ int main(int argc, char** argv) {
     }
     report.say(
         "Per output token: the weights' share falls as 1 / batch; the cache, {} of context, is "
-        "private "
-        "and does not fall; neither does the arithmetic. In a step: weights are fixed, cache grows "
-        "with users and with context, arithmetic with users. Time = max(moving, computing).",
+        "private and does not fall; neither does the arithmetic. In a step: weights are fixed, "
+        "cache grows with users and with context, arithmetic with users. Time = max(moving, "
+        "computing).",
         model.kv);
     report.table({"context_tokens", "batch", "weights_mb_per_token", "cache_mb_per_token",
                   "gflop_per_token", "weights_ms", "cache_ms", "computing_ms", "step_ms"},
@@ -45,8 +45,7 @@ int main(int argc, char** argv) {
     report.say(
         "Right: it is polynomial. Every step would put the whole text through again: the tokens "
         "computed grow as n^2, the attention pairs as n^3. When the length doubles, these grow 4 "
-        "and "
-        "8 times; something exponential would square.");
+        "and 8 times; something exponential would square.");
     const Tokens prompt = spec.one<Tokens>("prompt_tokens");
     Rows none;
     GenerationWork before{};

@@ -13,10 +13,10 @@ int main(int argc, char** argv) {
     const TextbookModel<> model = textbook_model(scenario, batch * one_token_each);
     report.say("Claim: {} tokens are the point where KV traffic passes weight traffic.", step);
     report.say(
-        "Right: there are three such points. KV bytes = weight bytes depends on the batch: {} at a "
-        "batch of {} gets there at {} tokens, others elsewhere. KV time = compute time depends on "
-        "the device and not on the batch; for public models it is some thousands of tokens. With "
-        "the arithmetic of attention counted it lies further out, or nowhere.",
+        "Right: there are three such points. KV bytes = weight bytes depends on the batch: {} at "
+        "a batch of {} gets there at {} tokens, others elsewhere. KV time = compute time depends "
+        "on the device and not on the batch; for public models it is some thousands of tokens. "
+        "With the arithmetic of attention counted it lies further out, or nowhere.",
         scenario.model.id, batch, kv_weights_crossover(model.weights_read, model.kv, batch));
     Rows table;
     for (std::size_t i = 0; i < spec.texts("models").size(); ++i)

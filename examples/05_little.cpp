@@ -28,8 +28,7 @@ int main(int argc, char** argv) {
     report.say("Claim: {} sequences per cluster are where batching eats up the compute.", each);
     report.say(
         "Right: {} of it (= {} / {}). The step is still bound by reading weights; {} sequences "
-        "would "
-        "fill the arithmetic, which these {} requests do in {} clusters.",
+        "would fill the arithmetic, which these {} requests do in {} clusters.",
         percent(used(each), 5), each, critical, critical, inside,
         inside * one_token_each / critical);
     Rows rows;
@@ -40,15 +39,14 @@ int main(int argc, char** argv) {
     }
     report.table({"clusters", "sequences_per_cluster", "compute_used", "bound"}, rows);
     report.say(
-        "(At equal residence. With fewer clusters steps take longer beyond the ridge, so requests "
-        "stay longer and more are inside.)");
+        "(At equal residence. With fewer clusters steps take longer beyond the ridge, so "
+        "requests stay longer and more are inside.)");
 
     report.say("Claim: waiting time is determined by Little's law.");
     report.say(
-        "Right: the law ties three averages together and fixes none of them. Here {} requests are "
-        "in "
-        "service per cluster whatever the number of slots, and the wait before service ranges from "
-        "much to nothing (Poisson arrivals, exponential service of {}):",
+        "Right: the law ties three averages together and fixes none of them. Here {} requests "
+        "are in service per cluster whatever the number of slots, and the wait before service "
+        "ranges from much to nothing (Poisson arrivals, exponential service of {}):",
         each, residence);
     Rows waits;
     for (const double slots : spec.list<double>("slots")) {

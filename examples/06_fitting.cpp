@@ -18,13 +18,12 @@ int main(int argc, char** argv) {
                floor / second, token / floor);
     report.say(
         "Right, for a dense model behind one device's bandwidth. But no card of {} holds it: the "
-        "weights alone need {}, and {} cards read their shares at the same time: {}, or {}, still "
-        "for a single user.",
+        "weights alone need {}, and {} cards read their shares at the same time: {}, or {}, "
+        "still for a single user.",
         spec.one<Bytes>("card_memory"), cards, cards, floor / cards, token / (floor / cards));
     report.say(
         "Nor must all of it be read: {} of that size multiplies {} for one token, {} at {}. A "
-        "batch "
-        "wakes the other experts and reads nearly all (09_experts).",
+        "batch wakes the other experts and reads nearly all (09_experts).",
         scenario.model.id, weights_read(scenario, token), weights_read(scenario, token) / bandwidth,
         bandwidth);
 
@@ -44,8 +43,7 @@ int main(int argc, char** argv) {
     }
     report.say(
         "What nodes of {} devices hold (tensor parallel inside, pipeline across; {} of memory to "
-        "the "
-        "engine, {} of it kept for buffers; sequences of {} tokens):",
+        "the engine, {} of it kept for buffers; sequences of {} tokens):",
         scenario.deployment.tensor_parallel, percent(scenario.engine.memory_fraction),
         scenario.engine.reserve, std::get<SingleStep>(scenario.workload.traffic).context);
     report.table({"accelerator", "devices", "visible_gb", "weights_gb", "kv_pool_gb",

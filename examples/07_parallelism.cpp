@@ -38,15 +38,15 @@ int main(int argc, char** argv) {
         attention.query_heads, 64, [&](int t) { return sharded_time(ring, AllReduce::ring, t); });
     report.say(
         "Ring: communication grows with t, so there is a balance point, {} devices ({}); of the "
-        "degrees that divide {} heads {} is best ({}). Tree: {}. With a constant latency per call "
-        "there is no best degree, only a floor: {}.",
+        "degrees that divide {} heads {} is best ({}). Tree: {}. With a constant latency per "
+        "call there is no best degree, only a floor: {}.",
         best_ring_degree(ring), least_ring_time(ring), attention.query_heads, best.degree,
         best.time, best_tree_degree(ring),
         latency_floor(constant.calls, once, constant.message, inside.bandwidth));
     report.say("Claim: T(1) / (t x T(t)) is weak scaling.");
     report.say(
-        "Right: it is strong scaling, one fixed step over more devices. Weak scaling would let the "
-        "batch grow with the devices. Beyond {} devices the KV heads are copied.",
+        "Right: it is strong scaling, one fixed step over more devices. Weak scaling would let "
+        "the batch grow with the devices. Beyond {} devices the KV heads are copied.",
         attention.kv_heads);
 
     const int t = scenario.deployment.tensor_parallel, n = scenario.deployment.pipeline_parallel;
@@ -69,10 +69,10 @@ int main(int argc, char** argv) {
     report.text_table({"batch", "layout", "token_ms", "tokens_per_s", "kv_copies"}, layouts);
     const int micro_batches = static_cast<int>(spec.one("micro_batches"));
     report.say(
-        "One ring over the network ruins the step. A node-aware all-reduce gives a single user the "
-        "faster token. The pipeline never shortens one, for its stages follow each other; with all "
-        "stages busy it gives the higher rate, copies no cache, and idles for {} of a pass of {} "
-        "micro-batches.",
+        "One ring over the network ruins the step. A node-aware all-reduce gives a single user "
+        "the faster token. The pipeline never shortens one, for its stages follow each other; "
+        "with all stages busy it gives the higher rate, copies no cache, and idles for {} of a "
+        "pass of {} micro-batches.",
         percent(pipeline_bubble(n, micro_batches)), micro_batches);
   });
 }

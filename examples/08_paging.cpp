@@ -43,8 +43,7 @@ int main(int argc, char** argv) {
                  rows);
     report.say(
         "Live tokens are those of a running sequence seen at random: long answers run longer and "
-        "are "
-        "seen more often, so P + O/2 holds for fixed lengths only.");
+        "are seen more often, so P + O/2 holds for fixed lengths only.");
 
     const auto waste = spec.list<double>("claimed_waste_reserved");
     const double paged = spec.one("claimed_waste_paged");
@@ -52,9 +51,8 @@ int main(int argc, char** argv) {
                percent(waste.at(0)), percent(waste.at(1)), percent(paged));
     report.say(
         "Right: waste alone is worth a factor of {} to {} in sequences. More needs live lengths "
-        "far "
-        "below the reservation, as in the table, where the rate grows less than the batch because "
-        "every sequence also reads its cache.",
+        "far below the reservation, as in the table, where the rate grows less than the batch "
+        "because every sequence also reads its cache.",
         paging_gain(paged, waste[0]), paging_gain(paged, waste[1]));
     for (const double use : spec.list<double>("measured_use_reserved"))
       report.say("Measured: {} used before, {} with blocks: a factor of {}.", percent(use),

@@ -28,8 +28,7 @@ int main(int argc, char** argv) {
     const auto billions = [](std::int64_t n) { return static_cast<double>(n) / 1e9; };
     report.say(
         "{}: {} of {} experts per token and layer. {} billion parameters, {} active, {} "
-        "multiplied: "
-        "a token costs {} of the arithmetic of a dense model of this size.",
+        "multiplied: a token costs {} of the arithmetic of a dense model of this size.",
         scenario.model.id, layer.top_k, layer.experts, billions(count.total),
         billions(count.active), billions(count.matmul), percent(one / all));
     report.say("Claim: so only the active parameters are read.");
@@ -62,8 +61,8 @@ int main(int argc, char** argv) {
       balance.push_back({other.model.id, weights, sparsity, balanced(other, sparsity)});
     }
     report.say(
-        "Right: larger. Reading all weights must be paid by arithmetic on the active ones, so the "
-        "batch that balances is about 300 x total / active:");
+        "Right: larger. Reading all weights must be paid by arithmetic on the active ones, so "
+        "the batch that balances is about 300 x total / active:");
     report.text_table({"model", "weights", "total_over_active", "balanced_batch"}, balance);
 
     const Scenario big = spec.scenario({"accelerator=" + spec.text("capacity_accelerator")});
@@ -71,9 +70,8 @@ int main(int argc, char** argv) {
     const Tokens there = balanced(big, all / one);
     report.say(
         "Smaller are the tokens per expert ({} tokens would bring each to the ridge), the tokens "
-        "per "
-        "device once experts are spread, and what memory allows: {} x {} hold {} sequences of {} "
-        "tokens, {} of the {} that would balance there.",
+        "per device once experts are spread, and what memory allows: {} x {} hold {} sequences "
+        "of {} tokens, {} of the {} that would balance there.",
         balanced(scenario, layer.experts / layer.top_k), big.deployment.devices_per_replica(),
         big.accelerator.id, fits, context, percent(fits * one_token_each / there), there);
   });

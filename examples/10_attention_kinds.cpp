@@ -13,8 +13,6 @@ const char* kind_of(const Attention& a) {
   if (a.kind == AttentionKind::latent) return "MLA";
   return a.kv_heads == a.query_heads ? "MHA" : a.kv_heads == 1 ? "MQA" : "GQA";
 }
-// The latent is whole on every rank, as if it were one KV head.
-int shared_heads(const Attention& a) { return a.kind == AttentionKind::latent ? 1 : a.kv_heads; }
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,7 +33,9 @@ int main(int argc, char** argv) {
     Seconds alone, together;  // of the first row
     for (const Attention& variant : variants) {
       attention = variant;
-      const double most = kv_replication(shared_heads(variant), machine.devices);
+      // The latent is whole on every device, as if it were one KV head.
+      const int heads = variant.kind == AttentionKind::latent ? 1 : variant.kv_heads;
+      const double most = kv_replication(heads, machine.devices);
       for (const double copies : std::set{1.0, most}) {
         TextbookModel<> model = textbook_model(scenario, token);
         const BytesPerToken kv = model.kv;
@@ -50,9 +50,8 @@ int main(int argc, char** argv) {
     }
     report.say(
         "{}, {} devices, {} tokens of context, one user or {}. Tensor parallel copies KV heads "
-        "(and "
-        "the latent) that are fewer than the devices; 1 copy needs a device to attend to users of "
-        "its own. Gains are over the first row.",
+        "and latents that are fewer than the devices; with 1 copy every device attends to its "
+        "own users. Gains are over the first row.",
         scenario.model.id, machine.devices, context, batch);
     report.table({"kind", "kv_copies", "kv_bytes_per_token", "flop_per_kv_byte", "weights_gb",
                   "gain_alone", "gain_together", "sequences_that_fit"},
@@ -60,9 +59,8 @@ int main(int argc, char** argv) {
     report.say("Claim: grouped queries are {} faster and more.", percent(spec.one("claimed_gain")));
     report.say(
         "Right: it depends on the cache's share of the step. One user gains little, most of it "
-        "from "
-        "smaller weights; a batch gains more and more sequences fit. The arithmetic of attention "
-        "stays. Of LLaMA 2, only the largest has grouped queries:");
+        "from smaller weights; a batch gains more and more sequences fit. The arithmetic of "
+        "attention stays. Of LLaMA 2, only the largest has grouped queries:");
     Rows released;
     for (const std::string& name : spec.texts("released")) {
       Scenario other = spec.scenario({"model=" + name});
@@ -73,11 +71,10 @@ int main(int argc, char** argv) {
         group.attention.kv_heads = own.query_heads;
       }
       const BytesPerToken full = textbook_model(other, token).kv;
-      released.push_back(
-          {name, kind_of(own), own.query_heads, shared_heads(own), kv, full, full / kv});
+      released.push_back({name, kind_of(own), own.query_heads, kv, full, full / kv});
     }
-    report.text_table({"model", "kind", "query_heads", "kv_heads", "kv_bytes_per_token",
-                       "if_it_were_mha", "times_smaller"},
-                      released);
+    report.text_table(
+        {"model", "kind", "query_heads", "kv_bytes_per_token", "if_it_were_mha", "times_smaller"},
+        released);
   });
 }

@@ -32,11 +32,10 @@ int main(int argc, char** argv) {
       row("tiled, keys stay on chip", ideal_attention(head(length)));
     }
     report.say(
-        "One head of {}, size {}. Naive attention writes the N x N scores, reads them, writes the "
-        "probabilities and reads those: 4 N^2 elements beside 4 N d. Tiled attention keeps scores "
-        "on "
-        "chip and streams keys and values once per block of {} queries. Same products, same result "
-        "(up to rounding); the softmax is corrected as blocks arrive.",
+        "One head of {}, size {}. Naive attention writes the N x N scores, reads them, writes "
+        "the probabilities and reads those: 4 N^2 elements beside 4 N d. Tiled attention keeps "
+        "scores on chip and streams keys and values once per block of {} queries. Same products, "
+        "same result (up to rounding); the softmax is corrected as blocks arrive.",
         scenario.model.id, head(0).head_size, block);
     report.table({"prompt_tokens", "kind", "gflop", "traffic_mb", "intensity_flop_per_byte",
                   "roofline_us", "bytes_ratio", "gain"},
@@ -51,10 +50,9 @@ int main(int argc, char** argv) {
                claimed.at(0), claimed.at(1));
     report.say(
         "Right, but not in proportion to the bytes. At {} tokens naive attention has {} FLOP/B, "
-        "tiled "
-        "{}: {} times fewer bytes and {} times the speed when every block fetches its keys from "
-        "memory. If the on-chip cache serves them, bytes fall {} times; then the arithmetic is the "
-        "limit (ridge {}) and the gain stops at {}. A causal mask about halves both.",
+        "tiled {}: {} times fewer bytes and {} times the speed when every block fetches its keys "
+        "from memory. If the on-chip cache serves them, bytes fall {} times; then the arithmetic "
+        "is the limit (ridge {}) and the gain stops at {}. A causal mask about halves both.",
         prompt, intensity(naive), intensity(tiled), naive.traffic / tiled.traffic,
         gain(naive, tiled), naive.traffic / ideal.traffic, ridge_intensity(roof),
         gain(naive, ideal));

@@ -34,9 +34,9 @@ int main(int argc, char** argv) {
                          math_time(work, node) > traffic_time(work, node) ? "compute" : "memory"});
     }
     report.say(
-        "Right for prompts long enough. One read of the weights serves all tokens of a prompt, so "
-        "prefill is bound by arithmetic from about {} tokens on (at these efficiencies); shorter "
-        "prompts alone are bound by memory, like decode:",
+        "Right for prompts long enough. One read of the weights serves all tokens of a prompt, "
+        "so prefill is bound by arithmetic from about {} tokens on (at these efficiencies); "
+        "shorter prompts alone are bound by memory, like decode:",
         critical_batch(ridge_intensity(node), bytes_per_weight(scenario)));
     report.text_table({"prompt_tokens", "moving_ms", "computing_ms", "usd_per_mtok", "bound"},
                       prompts);
@@ -61,14 +61,12 @@ int main(int argc, char** argv) {
                  rows);
     report.say(
         "So the ratio is no constant: it falls with the batch until arithmetic binds there too, "
-        "and "
-        "rises with the context, whose cache no batch shares.");
+        "and rises with the context, whose cache no batch shares.");
     const auto in = spec.one<TokensPerSecond>("published_input_rate");
     const auto out = spec.one<TokensPerSecond>("published_output_rate");
     report.say(
         "Check: a service that published {} of input and {} of output per node pays {} times as "
-        "much "
-        "for an output token.",
+        "much for an output token.",
         in, out, in / out);
   });
 }

@@ -51,16 +51,15 @@ int main(int argc, char** argv) {
                                         scenario.accelerator.scale_up.bandwidth);
     report.say(
         "Right. The devices for one user alone: {} times the speed for {} times the money. {} "
-        "times "
-        "the money buys at most {} times the speed: {} devices at a batch of {}. And {} "
-        "all-reduces of "
-        "{} leave a floor of {}, so {} times ({}) is never passed, whatever is paid.",
+        "times the money buys at most {} times the speed: {} devices at a batch of {}. And {} "
+        "all-reduces of {} leave a floor of {}, so {} times ({}) is never passed, whatever is "
+        "paid.",
         alone.speed / base.speed, alone.cost / base.cost, spec.one("budget"),
         best.speed / base.speed, best.devices, best.batch, model.all_reduces, latency, floor,
         token / floor / base.speed, token / floor);
     report.say(
-        "The offers that no other beats in both speed and cost (one fabric for all devices; "
-        "this one's reaches {}):",
+        "The offers that no other beats in both speed and cost (one fabric for all devices; this "
+        "one's reaches {}):",
         scenario.accelerator.scale_up.domain_size);
     report.table({"devices", "batch", "tokens_per_s_per_user", "usd_per_mtok",
                   "speed_over_baseline", "cost_over_baseline"},
@@ -70,10 +69,9 @@ int main(int argc, char** argv) {
     const auto tier = fast_tier(offer);
     if (!tier) return;
     report.say(
-        "Reading an offer backwards: {} times the speed for {} times the price, if only the batch "
-        "shrinks, means a batch {} times smaller, a cache that took {} times as long as the "
-        "weights, "
-        "and {} times the speed at the very most.",
+        "Reading an offer backwards: {} times the speed for {} times the price, if only the "
+        "batch shrinks, means a batch {} times smaller, a cache that took {} times as long as "
+        "the weights, and {} times the speed at the very most.",
         offer.speed, offer.price, tier->shrink, tier->kv_over_fixed, tier->fastest());
   });
 }

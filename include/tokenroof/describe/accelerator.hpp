@@ -57,4 +57,15 @@ struct Accelerator {
   return DataType::fp32;
 }
 
+/// The type a multiply with weights in `format` runs in. Block-scaled fp8 needs the accumulation of
+/// Hopper and later: before, it runs at the 16-bit rate. Only devices with 4-bit units multiply mx
+/// formats as they are, and then with 8-bit rows.
+[[nodiscard]] inline DataType multiply_type(const Accelerator& device, const Format& format) {
+  DataType wish = format.multiply;
+  if (format == formats::fp8_block && device.architecture == "ada") wish = DataType::bf16;
+  if (format == formats::mxfp4 && device.peak(DataType::fp4) > FlopsPerSecond{})
+    wish = DataType::fp8;
+  return multiply_type(device, wish);
+}
+
 }  // namespace tokenroof

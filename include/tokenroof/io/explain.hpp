@@ -31,8 +31,9 @@ struct Formula {
 /// A number that goes in.
 struct ExplainedInput {
   std::string symbol, meaning;
-  double value = 0;
+  std::optional<double> value;  ///< empty for constants that are written with a unit of their own
   std::string unit;
+  std::string shown;   ///< value and unit for people
   std::string origin;  ///< data sheet, configuration key, profile constant, scenario or default
 };
 

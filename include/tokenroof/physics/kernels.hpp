@@ -108,7 +108,7 @@ template <Scalar S>
   const S item =
       shape.items * (c.attention_item_s * f / machine.processors * (0.5 * width + 64) / 192);
   time.busy = sqrt(time.compute * time.compute + time.memory * time.memory + item * item);
-  const double written = op.cache_bytes_per_token + shape.kv_heads * width;
+  const double written = op.cache_bytes_per_token + 2 * shape.kv_heads * width;
   time.busy +=
       rows * (written / stream + c.attention_write_s * f * shape.kv_heads / machine.processors);
   const double small = op.small_cache ? c.attention_fixed_8bit_s : 0;

@@ -219,7 +219,7 @@ struct StepOperators {
   double mixture_layers = 0;
   double latent_layers = 0;
   double recurrent_layers = 0;
-  double index_layers = 0;  ///< layers whose attention picks tokens by an indexer
+  double index_layers = 0;        ///< layers whose attention picks tokens by an indexer
   double weight_only_layers = 0;  ///< layers with weights narrower than their multiply
   double stages = 1;              ///< pipeline stages: rows are split into as many micro-batches
 };

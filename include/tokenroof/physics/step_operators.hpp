@@ -50,12 +50,9 @@ class OperatorBuilder {
   /// The type a format multiplies in on this device; a scenario's `compute` wins for formats that
   /// quantise (fp8 weights with bf16 compute are w8a16).
   [[nodiscard]] DataType multiply(const Format& format) const {
-    DataType wish = format.multiply;
-    // Only devices with 4-bit units multiply mx formats as they are, and then with 8-bit rows.
-    const bool native = device_.peak(DataType::fp4) > FlopsPerSecond{};
-    if (format == formats::mxfp4 && native) wish = DataType::fp8;
-    if (precision_.compute && format.bytes_per_element < 2) wish = *precision_.compute;
-    return multiply_type(device_, wish);
+    if (precision_.compute && format.bytes_per_element < 2)
+      return multiply_type(device_, *precision_.compute);
+    return multiply_type(device_, format);
   }
   [[nodiscard]] bool is_weight_only(const Format& format, DataType type) const {
     return format.bytes_per_element < 2 && (type == DataType::bf16 || type == DataType::fp16 ||

@@ -129,7 +129,8 @@ class EngineRun {
       Group* group = grouped ? &groups_[r.prefix_group] : nullptr;
       const std::int64_t shared = grouped ? kv_.shared_blocks(r.prefix_tokens) : 0;
       const std::int64_t own = kv_.blocks(s.target) - shared;
-      const std::int64_t asked = own + (grouped && group->users == 0 ? shared : 0);
+      const std::int64_t asked =
+          own + (grouped ? std::max<std::int64_t>(0, shared - group->blocks) : 0);
       // One block is kept for the token that follows, else a full pool preempts at once.
       if (kv_.limited() && asked + (admitted_count() > 0 ? 1 : 0) > kv_.free()) return;
       waiting_.pop_front();
@@ -138,7 +139,8 @@ class EngineRun {
       int cached = r.cached;
       if (grouped) {
         ++group->users;
-        if (group->computed) cached = std::max(cached, r.prefix_tokens);
+        group->blocks = std::max(group->blocks, shared);
+        cached = std::max(cached, std::min(r.prefix_tokens, group->computed));
       }
       s.cached = std::min(cached, s.target - 1);  // the last token is always computed
       s.held = s.cached;
@@ -161,7 +163,9 @@ class EngineRun {
     kv_.give(state(id).own_blocks);
     if (r.prefix_group < 0) return;
     Group& group = groups_[r.prefix_group];
-    if (--group.users == 0) kv_.give(kv_.shared_blocks(r.prefix_tokens));
+    if (--group.users > 0) return;
+    kv_.give(group.blocks);
+    group.blocks = 0;
   }
 
   // ---- one step ---------------------------------------------------------------------------------
@@ -269,7 +273,10 @@ class EngineRun {
       result_.prefilled_tokens += s.chunk;
       if (s.held < s.target) break;  // only the last chunk can be partial
       prefilling_.pop_front();
-      if (spec(id).prefix_group >= 0) groups_[spec(id).prefix_group].computed = true;
+      if (const SimulatedRequest& r = spec(id); r.prefix_group >= 0) {
+        int& computed = groups_[r.prefix_group].computed;
+        computed = std::max(computed, r.prefix_tokens);
+      }
       ++result_.generated_tokens;
       ++s.done;
       if (s.times.first < 0) {
@@ -340,8 +347,9 @@ class EngineRun {
   [[nodiscard]] State& state(int id) { return states_[static_cast<std::size_t>(id)]; }
 
   struct Group {
-    int users = 0;          // admitted requests that hold the shared blocks
-    bool computed = false;  // the prefix is in the cache
+    int users = 0;            // admitted requests that share the blocks
+    int computed = 0;         // leading tokens that the cache has
+    std::int64_t blocks = 0;  // held: of the longest part that a user shares
   };
 
   const std::vector<SimulatedRequest>& requests_;

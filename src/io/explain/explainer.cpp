@@ -30,8 +30,9 @@ Explainer::Explainer(const ScenarioEntry& of, Fidelity fidelity, const KernelEnt
 
 void Explainer::input(std::string symbol, std::string meaning, double value, std::string unit,
                       std::string origin) {
-  result.inputs.push_back(
-      {std::move(symbol), std::move(meaning), value, std::move(unit), std::move(origin)});
+  std::string shown = amount(value, unit);
+  result.inputs.push_back({std::move(symbol), std::move(meaning), value, std::move(unit),
+                           std::move(shown), std::move(origin)});
 }
 void Explainer::step(std::string text, double value, std::string unit) {
   result.steps.push_back({std::move(text), value, std::move(unit), false});
@@ -86,7 +87,8 @@ void Explainer::peaks() {
 void Explainer::batch() {
   const bool single = std::holds_alternative<SingleStep>(scenario.workload.traffic);
   input("B", "sequences in a replica's step", answer.decode->batch, "request",
-        single ? stated("/workload/batch") : "running sequences of the traffic: explain serving.running");
+        single ? stated("/workload/batch")
+               : "running sequences of the traffic: explain serving.running");
 }
 
 void Explainer::context() {
@@ -107,10 +109,9 @@ void Explainer::price() {
 
 void Explainer::cache_growth() {
   const Deployment& d = scenario.deployment;
-  const KvGeometry cache =
-      kv_geometry(scenario.model, stage_group_counts(scenario.model, 1, 0),
-                  scenario.precision.kv_cache, scenario.precision.activations, d.tensor_parallel,
-                  d.context_parallel);
+  const KvGeometry cache = kv_geometry(scenario.model, stage_group_counts(scenario.model, 1, 0),
+                                       scenario.precision.kv_cache, scenario.precision.activations,
+                                       d.tensor_parallel, d.context_parallel);
   input("kappa", "KV bytes per context token on a rank", cache.growth().base(), "B/token",
         model("layers, KV heads and head size") + "; " + stated("/precision/kv_cache") +
             "; explain kv_bytes_per_token");
@@ -119,7 +120,7 @@ void Explainer::cache_growth() {
 void Explainer::constants() {
   if (replica.fidelity != Fidelity::calibrated) return;
   const auto add = [&](const ConstantNote& note, const std::string& file) {
-    result.inputs.push_back({note.name, note.meaning, 0, note.value,
+    result.inputs.push_back({note.name, note.meaning, std::nullopt, "", note.value,
                              fmt::format("{}: {}, {}", file, note.source, note.date)});
   };
   const std::string& engine = scenario.engine.has_profile ? scenario.engine.name : "default";

@@ -16,16 +16,17 @@ struct Line {
 
 std::vector<Line> lines_of(const Replica& replica, const StepLoad<double>& load) {
   std::vector<Line> lines;
-  visit_step(replica.model, load, replica.fidelity,
-             [&](OperatorKind kind, const OperatorCost<double>& cost, const StepTime<double>& time) {
-               for (Line& line : lines) {
-                 if (line.kind != kind) continue;
-                 line.cost += cost;
-                 line.time += time;
-                 return;
-               }
-               lines.push_back({kind, cost, time});
-             });
+  visit_step(
+      replica.model, load, replica.fidelity,
+      [&](OperatorKind kind, const OperatorCost<double>& cost, const StepTime<double>& time) {
+        for (Line& line : lines) {
+          if (line.kind != kind) continue;
+          line.cost += cost;
+          line.time += time;
+          return;
+        }
+        lines.push_back({kind, cost, time});
+      });
   return lines;
 }
 
@@ -176,10 +177,10 @@ bool explain_step(Explainer& to, std::string_view metric) {
     to.batch();
     to.input("r", "replicas", to.scenario.deployment.replicas, "",
              to.stated("/deployment/replicas"));
-    to.step(fmt::format("g B / T r = {} x {} / {} x {}", amount(tokens, "1"),
-                        amount(decode.batch, "1"), amount(decode.step.base(), "s"),
-                        to.scenario.deployment.replicas),
-            decode.total.base(), "token/s");
+    to.step(
+        fmt::format("g B / T r = {} x {} / {} x {}", amount(tokens, "1"), amount(decode.batch, "1"),
+                    amount(decode.step.base(), "s"), to.scenario.deployment.replicas),
+        decode.total.base(), "token/s");
   } else if (metric == "prefill.tokens_per_s") {
     const PrefillAnswer& prefill = *to.answer.prefill;
     to.input("N", "prompt tokens computed", prefill.prompt.base(), "token",

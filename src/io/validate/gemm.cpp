@@ -25,7 +25,7 @@ void predict(Row& row, Lookups& lookups) {
   const Format& format = named(row, "gemm_dtype", multiplies).format;
   row.group("dtype", row.text("gemm_dtype"));
   Matmul op;
-  op.multiply = kernel.multiply(format.multiply);
+  op.multiply = kernel.multiply(format);
   op.n = row.count("n");
   op.k = row.count("k");
   op.bytes_per_weight = op.input_bytes = format.bytes_per_element;

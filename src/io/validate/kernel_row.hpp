@@ -28,6 +28,9 @@ struct KernelRow {
   [[nodiscard]] DataType multiply(DataType type) const {
     return multiply_type(device.accelerator, type);
   }
+  [[nodiscard]] DataType multiply(const Format& format) const {
+    return multiply_type(device.accelerator, format);
+  }
   void predict(double seconds) const {
     row.predict("latency_ms", row.positive("latency_ms"), seconds * 1e3);
   }
