@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
 
     const double lecture = spec.one("lecture_multiply_adds_per_byte");
     const auto active = spec.list<double>("active_weights");
-    const auto implied = [&](double weights, FlopsPerByte ridge) {
-      return kv_implied_by_price_step(weights * flops_per_weight, ridge, step);
+    const auto implied = [at = step](double weights, FlopsPerByte ridge) {
+      return kv_implied_by_price_step(weights * flops_per_weight, ridge, at);
     };
     Rows rows;
     for (const double weights : active)

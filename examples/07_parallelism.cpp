@@ -34,8 +34,9 @@ int main(int argc, char** argv) {
     report.table(
         {"degree", "ring_ms", "ring_efficiency", "tree_ms", "constant_latency_ms", "kv_copies"},
         rows);
+    const int most = static_cast<int>(spec.list<double>("degrees").back());
     const DegreeChoice best = fastest_degree(
-        attention.query_heads, 64, [&](int t) { return sharded_time(ring, AllReduce::ring, t); });
+        attention.query_heads, most, [&](int t) { return sharded_time(ring, AllReduce::ring, t); });
     report.say(
         "Ring: communication grows with t, so there is a balance point, {} devices ({}); of the "
         "degrees that divide {} heads {} is best ({}). Tree: {}. With a constant latency per "

@@ -11,18 +11,17 @@ using namespace example;
 
 int main(int argc, char** argv) {
   return run(argc, argv, [](const Spec& spec, Report& report) {
-    const auto [batch, context] = std::get<SingleStep>(spec.scenario().workload.traffic);
+    const Scenario scenario = spec.scenario();
+    const auto& [batch, context] = std::get<SingleStep>(scenario.workload.traffic);
     const Seconds latency = spec.one<Seconds>("all_reduce_latency");
-    const auto point = [&](const Scenario& scenario, Requests users) {
-      const TextbookMachine<> machine = textbook_machine(scenario, latency);
-      const Seconds step =
-          textbook_step(textbook_model(scenario, token), machine, users, context).time();
-      return ServingPoint{machine.devices, users, token / step,
-                          cost_per_token(*scenario.price.accelerator, machine.devices,
-                                         replica_rate(users, step), 1.0)};
+    const auto point = [&, length = context](const Scenario& one, Requests users) {
+      const TextbookMachine<> machine = textbook_machine(one, latency);
+      const Seconds step = textbook_step(textbook_model(one, token), machine, users, length).time();
+      return ServingPoint{
+          machine.devices, users, token / step,
+          cost_per_token(*one.price.accelerator, machine.devices, replica_rate(users, step), 1.0)};
     };
 
-    const Scenario scenario = spec.scenario();
     const ServingPoint base = point(scenario, batch), alone = point(scenario, request);
     std::vector<ServingPoint> points;
     for (const std::string& devices : spec.texts("devices")) {

@@ -78,4 +78,5 @@
 #include "tokenroof/decide/limits.hpp"
 #include "tokenroof/decide/ownership.hpp"
 #include "tokenroof/decide/replica.hpp"
+#include "tokenroof/decide/simulated.hpp"
 #include "tokenroof/decide/traffic.hpp"

@@ -48,10 +48,7 @@ std::string subject(const Answer& answer, const Scenario& scenario) {
 void add_verdict(Page& page, const Answer& answer) {
   const Verdict& verdict = answer.verdict;
   if (!verdict.ok()) {
-    std::string outcome = words(to_string(verdict.outcome));
-    outcome.front() = static_cast<char>(outcome.front() - 'a' + 'A');
-    page.line(fmt::format("{}: {}.", outcome, verdict.reason));
-    if (!verdict.remedy.empty()) page.line(fmt::format("What would help: {}.", verdict.remedy));
+    page.line(verdict_text(verdict));
     return;
   }
   std::string text = "It fits";
@@ -79,6 +76,7 @@ void add_memory(Page& page, const Answer& answer) {
   if (plan.deficit > Bytes{}) row("too little", -plan.deficit);
   row("visible", plan.visible);
   page.table(table);
+  if (plan.deficit > Bytes{}) return;
   page.line(
       fmt::format("A sequence of {} takes {} of it; a replica holds {} such sequences, {} "
                   "tokens in all, or one of {}.",
@@ -113,8 +111,8 @@ void add_decode(Page& page, const Answer& answer) {
                bytes(line.cost.weight_bytes), bytes(line.cost.cache_bytes)});
   }
   if (others > 0)
-    table.row(
-        {fmt::format("{} others", others), to_text(rest, 3), percent_text(rest / decode.step)});
+    table.row({others == 1 ? "other" : fmt::format("{} others", others), to_text(rest, 3),
+               percent_text(rest / decode.step)});
   page.table(table);
   page.line(fmt::format("Prefill of {} alone: {}, {} ({}).", tokens_text(answer.prefill->prompt),
                         to_text(answer.prefill->time), to_text(answer.prefill->rate),
@@ -162,22 +160,23 @@ void add_serving(Page& page, const Answer& answer) {
 void add_landmarks(Page& page, const Answer& answer) {
   const LimitsAnswer& limits = *answer.limits;
   page.section("Landmarks");
-  TextTable table({"", "value", "meaning"}, {Align::left, Align::right, Align::left});
-  const auto context = [](const std::optional<TokensPerRequest>& at) {
-    return at ? tokens_text(*at) : std::string("-");
+  page.line(fmt::format(
+      "Compute and bandwidth balance at {} FLOP/B (ridge), or {} tokens a step (critical batch).",
+      to_text(limits.ridge.base()), count_text(limits.critical_batch.base())));
+  std::string contexts;
+  const auto context = [&](const char* name, const std::optional<TokensPerRequest>& at) {
+    if (at)
+      contexts += fmt::format("{}{} ({})", contexts.empty() ? "" : ", ", name, tokens_text(*at));
   };
-  table.row({"ridge", to_text(limits.ridge.base()) + " FLOP/B", "compute and bandwidth balance"});
-  table.row({"critical batch", count_text(limits.critical_batch.base()) + " tokens",
-             "multiplying takes as long as reading the weights"});
-  table.row(
-      {"S_w", context(limits.crossover_weights), "KV bytes equal weight bytes at this batch"});
-  table.row({"S_c0", context(limits.crossover_compute), "KV time equals linear compute time"});
-  table.row({"S_c1", context(limits.crossover_compute_with_attention),
-             "the same, attention arithmetic counted"});
-  table.row({"latency floor", to_text(limits.latency_floor), "one sequence, no context"});
-  table.row({"optimal batch", count_text(limits.optimal_batch.base()),
-             "largest a replica takes; bound by " + bound_text(limits.optimal_batch_bound)});
-  page.table(table);
+  context("KV bytes equal weight bytes, S_w", limits.crossover_weights);
+  context("KV time equals linear compute time, S_c0", limits.crossover_compute);
+  context("with attention arithmetic, S_c1", limits.crossover_compute_with_attention);
+  if (!contexts.empty()) page.line(fmt::format("Contexts at which: {}.", contexts));
+  page.line(
+      fmt::format("No step is shorter than {} (one sequence, no context). The best batch of a "
+                  "replica is {}, bound by {}.",
+                  to_text(limits.latency_floor), count_text(limits.optimal_batch.base()),
+                  bound_text(limits.optimal_batch_bound)));
 }
 
 void add_cost(Page& page, const Answer& answer) {

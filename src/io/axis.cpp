@@ -62,6 +62,7 @@ class AxisReader {
     if (axis_.key == "batch") axis_.key = "workload.batch";
     if (axis_.key == "context") axis_.key = "workload.context_tokens";
     for (const std::string_view part : split(text_.substr(equals + 1), ',')) add(part);
+    find_unit();
     return std::move(axis_);
   }
 
@@ -102,6 +103,20 @@ class AxisReader {
       const double short_value = std::stod(fmt::format("{:.12g}", value));
       if (std::abs(short_value - value) <= 1e-13 * std::abs(value)) value = short_value;
       add_value(text_of({value, first->unit}));
+    }
+  }
+
+  /// A unit that all values share moves into the column's name, and leaves numbers in it.
+  void find_unit() {
+    for (const std::string& value : axis_.values) {
+      const std::optional<Measure> number = measure(value);
+      std::string unit = number ? number->unit : "";
+      unit.erase(0, unit.find_first_not_of(' '));
+      if (unit.empty() || (!axis_.unit.empty() && unit != axis_.unit)) {
+        axis_.unit.clear();
+        return;
+      }
+      axis_.unit = unit;
     }
   }
 

@@ -8,134 +8,13 @@
 #include "io/families/config.hpp"
 #include "io/families/decoder.hpp"
 #include "io/gguf_header.hpp"
+#include "io/gguf_metadata.hpp"
 #include "io/gguf_tensors.hpp"
 #include "tokenroof/io/gguf.hpp"
 #include "tokenroof/physics/parameters.hpp"
 
 namespace tokenroof::io {
 namespace {
-
-/// Metadata of the architecture, with limits.
-class Metadata {
- public:
-  Metadata(const GgufHeader& header, Faults& faults) : header_(&header), faults_(&faults) {
-    const auto found = header.texts.find("general.architecture");
-    if (found == header.texts.end()) {
-      faults.add("general.architecture", "missing");
-    } else {
-      architecture_ = found->second;
-    }
-  }
-
-  [[nodiscard]] const std::string& architecture() const { return architecture_; }
-  [[nodiscard]] std::string key(std::string_view name) const {
-    return architecture_ + "." + std::string(name);
-  }
-  [[nodiscard]] bool has(std::string_view name) const {
-    return header_->numbers.contains(key(name)) || header_->lists.contains(key(name));
-  }
-
-  std::int64_t count(std::string_view name, std::int64_t high, std::int64_t fallback = 0) const {
-    const auto found = header_->numbers.find(key(name));
-    return found == header_->numbers.end() ? fallback : checked(name, found->second, high);
-  }
-  std::int64_t size(std::string_view name, std::int64_t high) const {
-    if (!header_->numbers.contains(key(name))) faults_->add(key(name), "missing");
-    const std::int64_t value = count(name, high, 1);
-    if (value < 1) faults_->add(key(name), "must be at least 1");
-    return std::max<std::int64_t>(1, value);
-  }
-  /// A number for all layers, or a list with one for each.
-  std::vector<std::int64_t> per_layer(std::string_view name, std::size_t layers, std::int64_t high,
-                                      std::int64_t fallback) const {
-    const auto list = header_->lists.find(key(name));
-    if (list == header_->lists.end())
-      return std::vector<std::int64_t>(layers, count(name, high, fallback));
-    std::vector<std::int64_t> values;
-    for (const double value : list->second) values.push_back(checked(name, value, high));
-    if (values.size() < layers) {
-      faults_->add(key(name), "lists " + std::to_string(values.size()) + " layers, the model has " +
-                                  std::to_string(layers));
-      values.resize(layers, fallback);
-    }
-    return values;
-  }
-
- private:
-  std::int64_t checked(std::string_view name, double value, std::int64_t high) const {
-    if (value >= 0 && value <= static_cast<double>(high) && std::floor(value) == value)
-      return static_cast<std::int64_t>(value);
-    faults_->add(key(name), "must be an integer from 0 to " + std::to_string(high));
-    return 0;
-  }
-
-  const GgufHeader* header_;
-  Faults* faults_;
-  std::string architecture_;
-};
-
-/// Which layers see a window only, where the file gives a window but no list: every `period`-th
-/// layer is global. 0: all are windowed; -1: llama.cpp ignores the window of this architecture.
-int window_period(const std::string& architecture) {
-  struct Period {
-    std::string_view architecture;
-    int period;
-  };
-  constexpr std::array periods = {
-      Period{"gemma2", 2},       Period{"gemma3", 6},  Period{"gemma3n", 5}, Period{"gpt-oss", 2},
-      Period{"cohere2", 4},      Period{"exaone4", 4}, Period{"olmo2", 4},   Period{"llama4", 4},
-      Period{"smallthinker", 4}, Period{"phi3", 0},    Period{"mistral", 0}};
-  for (const Period& period : periods)
-    if (period.architecture == architecture) return period.period;
-  return -1;
-}
-
-struct Geometry {
-  std::vector<std::int64_t> heads;
-  std::vector<std::int64_t> kv_heads;
-  std::vector<bool> windowed;
-  std::int64_t key_dim = 0;
-  std::int64_t value_dim = 0;
-  std::int64_t key_dim_windowed = 0;
-  std::int64_t value_dim_windowed = 0;
-  int window = 0;
-};
-
-Geometry read_geometry(const Metadata& meta, std::size_t layers, std::int64_t hidden) {
-  Geometry g;
-  g.heads = meta.per_layer("attention.head_count", layers, limits::heads, 0);
-  g.kv_heads = meta.per_layer("attention.head_count_kv", layers, limits::heads, -1);
-  for (std::size_t i = 0; i < layers; ++i)
-    if (g.kv_heads[i] < 0) g.kv_heads[i] = g.heads[i];
-  const std::int64_t most = *std::max_element(g.heads.begin(), g.heads.end());
-  const std::int64_t standard = quotient(hidden, most);
-  g.key_dim = meta.count("attention.key_length", limits::head_dim, standard);
-  g.value_dim = meta.count("attention.value_length", limits::head_dim, standard);
-  g.key_dim_windowed = meta.count("attention.key_length_swa", limits::head_dim, g.key_dim);
-  g.value_dim_windowed = meta.count("attention.value_length_swa", limits::head_dim, g.value_dim);
-  g.window = static_cast<int>(meta.count("attention.sliding_window", limits::context >> 10));
-  if (g.window == 0)
-    g.window = static_cast<int>(meta.count("attention.chunk_size", limits::context >> 10));
-
-  // A number says the period, a list the layers.
-  const bool listed = meta.has("attention.sliding_window_pattern");
-  const auto pattern =
-      meta.per_layer("attention.sliding_window_pattern", layers, limits::layers, 0);
-  const bool same = std::all_of(pattern.begin(), pattern.end(),
-                                [&](std::int64_t p) { return p == pattern.front(); });
-  const int period = listed && same && pattern.front() > 1 ? static_cast<int>(pattern.front())
-                                                           : window_period(meta.architecture());
-  for (std::size_t i = 0; i < layers; ++i) {
-    bool windowed = false;
-    if (listed && !(same && pattern.front() > 1)) {
-      windowed = pattern[i] != 0;
-    } else if (period >= 0) {
-      windowed = period == 0 || (static_cast<int>(i) + 1) % period != 0;
-    }
-    g.windowed.push_back(windowed && g.window > 0);
-  }
-  return g;
-}
 
 Attention latent_from(const Metadata& meta, std::int64_t heads) {
   Attention a;
@@ -239,6 +118,10 @@ Model build(const GgufHeader& header, const std::string& file) {
   std::vector<GgufTensor> decoder_tensors;
   for (const GgufTensor& tensor : header.tensors) {
     file_bytes += static_cast<double>(tensor.bytes());
+    if (file_bytes > 1e15) {
+      faults.add(tensor.name, "tensors of more than 10^15 bytes");
+      break;
+    }
     if (tensor.name == "token_embd.weight" && tensor.shape.size() == 2)
       model.vocabulary = tensor.shape[1];
     const auto block = block_of(tensor.name);
@@ -255,7 +138,6 @@ Model build(const GgufHeader& header, const std::string& file) {
     if (block->first < layers) decoder_tensors.push_back(tensor);
   }
   if (model.vocabulary == 0) faults.add("token_embd.weight", "missing");
-  if (file_bytes > 1e15) faults.add("", "tensors of more than 10^15 bytes");
   const Geometry geometry = read_geometry(meta, layers, hidden);
   faults.throw_if_any();
 
@@ -281,6 +163,10 @@ Model build(const GgufHeader& header, const std::string& file) {
 
   model = finished(std::move(decoder));
   model.checkpoint.method = "gguf";
+  if (geometry.window > 0 &&
+      std::none_of(geometry.windowed.begin(), geometry.windowed.end(), [](bool w) { return w; }))
+    model.notes.push_back(meta.key("attention.sliding_window") +
+                          " is not applied, as llama.cpp does not for this architecture");
   set_precision(decoder_tensors, model);
   std::int64_t mtp_parameters = 0;
   double mtp_bytes = 0;

@@ -10,15 +10,17 @@
 namespace tokenroof::io {
 namespace {
 
+/// The matcher descends once per atom; no module has a name like that.
+constexpr std::size_t longest_pattern = 1000;
+
 /// Matches the subset that appears in such lists: literals, '.', \d \. and other escapes,
 /// [classes], (alternatives), and * + ? behind any of them. `steps` bounds the work.
 class Matcher {
  public:
-  explicit Matcher(std::string_view pattern) : pattern_(pattern) {}
+  Matcher(std::string_view pattern, std::int64_t& steps) : pattern_(pattern), steps_(&steps) {}
 
   /// Python's re.match: from the beginning, not necessarily to the end.
   bool match_prefix(std::string_view text) {
-    steps_ = 20000;
     text_ = text;
     return alternatives(0, pattern_.size(), 0, [](std::size_t) { return true; });
   }
@@ -84,7 +86,7 @@ class Matcher {
 
   bool sequence(std::size_t begin, std::size_t end, std::size_t at,
                 const std::function<bool(std::size_t)>& next) {
-    if (--steps_ < 0) return false;
+    if (--*steps_ < 0) return false;
     if (begin >= end) return next(at);
     const Atom atom = atom_at(begin, end);
     const auto rest = [&](std::size_t i) { return sequence(atom.next, end, i, next); };
@@ -95,7 +97,7 @@ class Matcher {
   }
 
   bool repeat(const Atom& atom, std::size_t at, const std::function<bool(std::size_t)>& next) {
-    if (--steps_ < 0) return false;
+    if (--*steps_ < 0) return false;
     if (next(at)) return true;
     return one(atom, at, [&](std::size_t i) { return i > at && repeat(atom, i, next); });
   }
@@ -139,7 +141,7 @@ class Matcher {
 
   std::string_view pattern_;
   std::string_view text_;
-  int steps_ = 0;
+  std::int64_t* steps_;
 };
 
 bool glob_matches(std::string_view glob, std::string_view name) {
@@ -176,14 +178,54 @@ bool has_path(std::string_view name, std::string_view path) {
   return false;
 }
 
+/// The number behind "layers." of a pattern that is no regular expression.
+std::optional<int> layer_of(const std::string& pattern) {
+  const std::size_t at = pattern.find("layers.");
+  if (at == std::string::npos || pattern.starts_with("re:")) return std::nullopt;
+  int layer = 0;
+  std::size_t i = at + 7;
+  for (; i < pattern.size() && i < at + 12 && pattern[i] >= '0' && pattern[i] <= '9'; ++i)
+    layer = 10 * layer + (pattern[i] - '0');
+  const bool whole = i > at + 7 && (i == pattern.size() || pattern[i] == '.');
+  return whole ? std::optional(layer) : std::nullopt;
+}
+
 }  // namespace
 
-bool covers_module(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return false;
-  if (pattern.starts_with("re:")) return Matcher(pattern.substr(3)).match_prefix(name);
+bool covers_module(std::string_view pattern, std::string_view name, std::int64_t& steps) {
+  if (pattern.empty() || pattern.size() > longest_pattern || --steps < 0) return false;
+  if (pattern.starts_with("re:")) return Matcher(pattern.substr(3), steps).match_prefix(name);
   if (pattern.find('*') == std::string_view::npos) return has_path(name, pattern);
   // A glob may stand for a module whose parts are meant ("model.layers.*.self_attn").
   return glob_matches(pattern, name) || glob_matches(std::string(pattern) + ".*", name);
+}
+
+bool covers_module(std::string_view pattern, std::string_view name) {
+  std::int64_t steps = 20000;
+  return covers_module(pattern, name, steps);
+}
+
+ModulePatterns::ModulePatterns(const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) {
+    if (pattern.size() > longest_pattern) steps_ = 0;
+    const std::optional<int> layer = layer_of(pattern);
+    (layer ? by_layer_[*layer] : general_).push_back(pattern);
+  }
+}
+
+bool ModulePatterns::cover(const std::vector<std::string>& names, int layer) {
+  const auto found = by_layer_.find(layer);
+  const auto covered = [&](const std::vector<std::string>& patterns, const std::string& name) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+      return covers_module(pattern, name, steps_);
+    });
+  };
+  for (const std::string& name : names) {
+    if (steps_ <= 0) return false;
+    if (covered(general_, name)) return true;
+    if (found != by_layer_.end() && covered(found->second, name)) return true;
+  }
+  return false;
 }
 
 }  // namespace tokenroof::io

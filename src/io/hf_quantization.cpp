@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "io/hf_module_pattern.hpp"
 #include "io/hf_scheme.hpp"
@@ -80,45 +79,6 @@ void add_network_modules(const FeedForward& f, std::int64_t hidden, bool gemma4,
        "ffn.shared_experts.w1", "shared_mlp.input_linear"});
 }
 
-/// Patterns by the layer they name, so that a list of thousands is searched once per layer.
-class Patterns {
- public:
-  explicit Patterns(const std::vector<std::string>& patterns) {
-    for (const std::string& pattern : patterns) {
-      const std::optional<int> layer = layer_of(pattern);
-      (layer ? by_layer_[*layer] : general_).push_back(pattern);
-    }
-  }
-  [[nodiscard]] bool cover(const std::vector<std::string>& names, int layer) const {
-    const auto found = by_layer_.find(layer);
-    for (const std::string& name : names) {
-      if (covered(general_, name)) return true;
-      if (found != by_layer_.end() && covered(found->second, name)) return true;
-    }
-    return false;
-  }
-  [[nodiscard]] bool empty() const { return general_.empty() && by_layer_.empty(); }
-
- private:
-  static bool covered(const std::vector<std::string>& patterns, const std::string& name) {
-    return std::any_of(patterns.begin(), patterns.end(),
-                       [&](const std::string& pattern) { return covers_module(pattern, name); });
-  }
-  /// The number behind "layers." of a pattern that is no regular expression.
-  static std::optional<int> layer_of(const std::string& pattern) {
-    const std::size_t at = pattern.find("layers.");
-    if (at == std::string::npos || pattern.starts_with("re:")) return std::nullopt;
-    int layer = 0;
-    std::size_t i = at + 7;
-    for (; i < pattern.size() && i < at + 12 && pattern[i] >= '0' && pattern[i] <= '9'; ++i)
-      layer = 10 * layer + (pattern[i] - '0');
-    const bool whole = i > at + 7 && (i == pattern.size() || pattern[i] == '.');
-    return whole ? std::optional(layer) : std::nullopt;
-  }
-  std::map<int, std::vector<std::string>> by_layer_;
-  std::vector<std::string> general_;
-};
-
 std::vector<std::string> full_names(const std::vector<std::string>& names, int layer) {
   std::vector<std::string> full;
   const std::string number = "layers." + std::to_string(layer) + ".";
@@ -142,15 +102,16 @@ bool quantised(const Scheme& scheme, Part part, bool ignored, bool targeted) {
 }
 
 /// Sets the format of every part; where layers differ, the mean, under the name of the quantised.
-void set_parts(const Scheme& scheme, const Format& plain, Model& model) {
+void set_parts(const Scheme& scheme, const Format& plain, Model& model, const std::string& pointer,
+               Faults& faults) {
   struct Sum {
     double weights = 0;
     double bytes = 0;
     double quantised = 0;
   };
   std::array<Sum, part_count> sums{};
-  const Patterns ignored(scheme.ignored);
-  const Patterns targets(scheme.targets);
+  ModulePatterns ignored(scheme.ignored);
+  ModulePatterns targets(scheme.targets);
   for (std::size_t i = 0; i < model.order.size(); ++i) {
     const LayerGroup& group = model.groups[static_cast<std::size_t>(model.order[i])];
     std::vector<Module> modules;
@@ -187,6 +148,16 @@ void set_parts(const Scheme& scheme, const Format& plain, Model& model) {
   const bool head_on = scheme.head_too && !scheme.experts_only && !model.tied_embeddings &&
                        !ignored.cover(head, -1) && (targets.empty() || targets.cover(head, -1));
   if (head_on) precision.set(Part::head, scheme.format);
+  std::string& scope = model.checkpoint.scope;
+  scope = "kept in " + std::string(plain.name) + ": embedding";
+  for (std::size_t i = 0; i < part_count; ++i) {
+    if (sums[i].weights <= 0 || sums[i].quantised >= sums[i].weights) continue;
+    scope += ", " + std::string(part_names[i]) + (sums[i].quantised > 0 ? " (in part)" : "");
+  }
+  if (parameter_count(model).router > 0) scope += ", router";
+  if (!head_on && !model.tied_embeddings) scope += ", head";
+  if (ignored.exhausted() || targets.exhausted())
+    faults.add(pointer, "the list of modules is too long or too entangled to follow");
 }
 
 /// MTP layers are stored like the layers they copy, what surrounds them in 16 bits.
@@ -229,7 +200,8 @@ void apply_quantization(const QuantizationSources& sources, const std::vector<Mt
     model.checkpoint.method = scheme->method;
     model.checkpoint.kv_cache = scheme->kv_cache;
     if (scheme->kv_cache) model.checkpoint.precision.kv_cache = *scheme->kv_cache;
-    set_parts(*scheme, plain == formats::fp32 ? formats::bf16 : plain, model);
+    set_parts(*scheme, plain == formats::fp32 ? formats::bf16 : plain, model,
+              sources.quantization_pointer, faults);
   }
   attach_mtp_layers(mtp, model);
 }

@@ -51,4 +51,12 @@ std::string words(std::string_view name) {
   return text;
 }
 
+std::string verdict_text(const Verdict& verdict) {
+  std::string outcome = words(to_string(verdict.outcome));
+  outcome.front() = static_cast<char>(outcome.front() - 'a' + 'A');
+  std::string text = fmt::format("{}: {}.", outcome, verdict.reason);
+  if (!verdict.remedy.empty()) text += fmt::format(" What would help: {}.", verdict.remedy);
+  return text;
+}
+
 }  // namespace tokenroof::io

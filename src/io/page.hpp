@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "tokenroof/core/error.hpp"
 #include "tokenroof/io/table.hpp"
 #include "tokenroof/io/validate.hpp"
 
@@ -38,5 +39,7 @@ class Page {
 [[nodiscard]] std::string percent_text(double share);
 /// Names of keys and operators as words: "kv_pool" -> "kv pool".
 [[nodiscard]] std::string words(std::string_view name);
+/// The verdict as sentences: "Does not fit: REASON. What would help: REMEDY."
+[[nodiscard]] std::string verdict_text(const Verdict& verdict);
 
 }  // namespace tokenroof::io

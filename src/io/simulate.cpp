@@ -98,11 +98,8 @@ std::string simulation_text(const ScenarioRunResult& result, const Scenario& sce
                          scenario.model.id, scenario.deployment.devices(),
                          scenario.accelerator.name, scenario.engine.name,
                          count_text(static_cast<double>(run.completed))));
-  if (result.verdict.ok())
-    page.line("The run is stable and meets the objective.");
-  else
-    page.line(fmt::format("{}: {}. What would help: {}.", words(to_string(result.verdict.outcome)),
-                          result.verdict.reason, result.verdict.remedy));
+  page.line(result.verdict.ok() ? "The run is stable and meets the objective."
+                                : verdict_text(result.verdict));
   if (run.completed == 0) return page.text();
 
   page.section("Latency");

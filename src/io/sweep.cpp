@@ -179,6 +179,10 @@ void sweep(const ScenarioDocument& document, const Catalog& catalog, const Grid&
       });
 }
 
+std::optional<double> axis_number(const Axis& axis, const std::string& value) {
+  return parse_quantity<double>(axis.number_text(value), Sign::any).value;
+}
+
 std::vector<std::string> sweep_columns(const Grid& grid, const SweepOptions& options) {
   std::vector<std::string> names;
   for (const Axis& axis : grid.axes) names.push_back(axis.column());
@@ -192,14 +196,16 @@ void write_sweep_csv(const ScenarioDocument& document, const Catalog& catalog, c
                      const SweepOptions& options, std::ostream& out, CsvDialect dialect) {
   if (options.shard.number > 1) dialect.byte_order_mark = false;
   CsvWriter csv(out, dialect);
-  if (options.shard.number == 1) csv.header(sweep_columns(grid, options));
+  bool begun = options.shard.number > 1;  // no header before it is known that there will be rows
   sweep(document, catalog, grid, options, [&](const SweepRow& row) {
-    for (const std::string& value : row.values) {
-      const Parsed<double> number = parse_quantity<double>(value, Sign::any);
+    if (!begun) csv.header(sweep_columns(grid, options));
+    begun = true;
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      const std::optional<double> number = axis_number(grid.axes[i], row.values[i]);
       if (number)
-        csv.cell(*number.value);
+        csv.cell(*number);
       else
-        csv.cell(value);
+        csv.cell(row.values[i]);
     }
     for (const std::optional<double>& number : row.numbers) csv.cell(number);
     if (row.decode_bound)

@@ -15,6 +15,9 @@ TEST_CASE("the last axis is the fastest") {
   CHECK(grid.at(2) == std::vector<std::size_t>{0, 2});
   CHECK(grid.at(3) == std::vector<std::size_t>{1, 0});
   CHECK(grid.axes[1].column() == "b_c");
+  const Axis rate{"workload.arrival_rate", {"1 req/s", "20 req/s"}, "req/s"};
+  CHECK(rate.column() == "workload_arrival_rate_req_per_s");
+  CHECK(rate.number_text(rate.values[1]) == "20 ");
   CHECK(Grid{}.size() == 1);
   CHECK(Grid{}.at(0).empty());
   const Axis wide{"a", std::vector<std::string>(100000, "1")};

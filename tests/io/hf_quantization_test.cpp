@@ -53,6 +53,11 @@ TEST_CASE("block fp8 covers linear layers, not head, router and embedding", "[hf
   CHECK(bytes(p, Part::embedding) == 2);
 }
 
+TEST_CASE("what stays unquantised is said in words", "[hf]") {
+  const Model model = io::read_model(TOKENROOF_SOURCE_DIR "/data/models/gpt-oss-120b.json");
+  CHECK(model.checkpoint.scope == "kept in bf16: embedding, attention, router, head");
+}
+
 TEST_CASE("modelopt: excluded layers count by their share", "[hf]") {
   const Precision p = precision_with(
       R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 16,

@@ -197,6 +197,25 @@ TEST_CASE("a shared prompt is stored once and computed once", "[simulation]") {
   CHECK(result.occupancy[1].time > result.occupancy[0].time);
 }
 
+TEST_CASE("prompts shorter than the shared one give back what they took", "[simulation]") {
+  // The shorter one leaves last; a pool that leaked would stall the third.
+  std::vector<SimulatedRequest> group(3);
+  group[0] = {.arrival = 0 * second, .input = 64, .output = 2};
+  group[1] = {.arrival = 0 * second, .input = 16, .output = 60};
+  group[2] = {.arrival = 9 * second, .input = 150, .output = 5};
+  for (SimulatedRequest& r : group) {
+    r.prefix_group = 0;
+    r.prefix_tokens = std::min(64, r.input);
+  }
+  SimulatedEngine engine;
+  engine.kv_blocks = 10;
+  SimulationPlan plan;
+  plan.warm_up = 0;
+  const auto result = simulate(group, engine, plan, step_time);
+  CHECK(result.completed == 3);
+  CHECK(result.cached_tokens == 64);  // the second came before the prefix was computed
+}
+
 TEST_CASE("progress ends at the end", "[simulation]") {
   StreamLaw law;
   law.requests = 5000;

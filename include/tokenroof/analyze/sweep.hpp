@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -21,12 +22,24 @@ namespace tokenroof {
 struct Axis {
   std::string key;
   std::vector<std::string> values;
+  std::string unit{};  ///< behind every value, as in "1 req/s"; empty: none, or not the same
 
-  /// Name of the CSV column: the key with underscores.
+  /// Name of the CSV column: key and unit in snake case, "workload_arrival_rate_req_per_s".
   [[nodiscard]] std::string column() const {
-    std::string name = key;
-    std::replace(name.begin(), name.end(), '.', '_');
+    std::string name;
+    for (const char c : key + (unit.empty() ? "" : "_" + unit)) {
+      if (c == '/')
+        name += "_per_";
+      else if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+        name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      else if (c != ' ')
+        name += '_';
+    }
     return name;
+  }
+  /// The text of a value's number, without the unit.
+  [[nodiscard]] std::string number_text(const std::string& value) const {
+    return value.substr(0, value.size() - unit.size());
   }
 };
 

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tokenroof/decide/replica.hpp"
-#include "tokenroof/physics/parameters.hpp"
+#include "tokenroof/decide/fleet_bounds.hpp"
 
 namespace tokenroof {
 
@@ -38,10 +37,41 @@ struct FleetLayout {
   enum class Discard { none, invalid, does_not_fit, below_floor };
   std::size_t candidate = 0;
   Deployment deployment;
+  int least_replicas = 1;       ///< fewer do not carry the traffic
   DollarsPerSecond least_cost;  ///< no deployment of this layout costs less
   double fastest = 0;           ///< tokens/s that no user of it exceeds
   Discard discard = Discard::none;
+  detail::ReplicaLimits limits;  ///< from the datasheet
+  detail::DatasheetStep step;
 };
+
+/// Devices that are paid for `replicas` of `each` devices: spares and whole nodes included.
+[[nodiscard]] inline int paid_devices(const FleetRequest& wanted, int each, int replicas) {
+  const int devices = each * (replicas + wanted.spare_replicas);
+  if (!wanted.whole_nodes) return devices;
+  const int node = wanted.scenario.deployment.devices_per_node;
+  return (devices + node - 1) / node * node;
+}
+
+/// Dollars per second of `replicas` of `layout`.
+[[nodiscard]] inline DollarsPerSecond fleet_cost(const FleetRequest& wanted,
+                                                 const FleetLayout& layout, int replicas) {
+  return *wanted.candidates[layout.candidate].accelerator.price *
+         static_cast<double>(
+             paid_devices(wanted, layout.deployment.devices_per_replica(), replicas));
+}
+
+/// Requests/s that must fit: the arrivals and the headroom.
+[[nodiscard]] inline RequestsPerSecond needed_rate(const FleetRequest& wanted) {
+  return std::get<OpenLoop>(wanted.scenario.workload.traffic).arrival_rate * (1 + wanted.headroom);
+}
+
+/// Replicas for the needed rate when one takes `rate`; most_replicas + 1 when that is not enough.
+[[nodiscard]] inline int replicas_for(const FleetRequest& wanted, double rate) {
+  const double most = wanted.most_replicas + 1;
+  const double replicas = std::ceil(needed_rate(wanted).base() / rate - 1e-9);
+  return static_cast<int>(std::clamp(replicas, 1.0, most));
+}
 
 /// The scenario with this layout's device, precision and degrees; one replica.
 [[nodiscard]] inline Scenario layout_scenario(const FleetRequest& wanted,
@@ -57,75 +87,33 @@ struct FleetLayout {
 
 namespace detail {
 
-/// Totals of a model at a precision that bounds are made of.
-struct SpaceTotals {
-  double resident_bytes = 0;  ///< every weight once
-  double read_bytes = 0;      ///< weights that one token multiplies
-  double flops_per_token = 0;
-};
-
-[[nodiscard]] inline SpaceTotals space_totals(const Model& model, const Precision& precision) {
-  const ParameterCount count = parameter_count(model);
-  SpaceTotals totals;
-  double narrowest = 8;
-  for (const Part part : {Part::attention, Part::dense_feed_forward, Part::routed_experts,
-                          Part::shared_experts, Part::head})
-    narrowest = std::min(narrowest, precision.of(part).bytes_per_element);
-  for (std::size_t i = 0; i < part_count; ++i) {
-    const auto part = static_cast<Part>(i);
-    totals.resident_bytes +=
-        static_cast<double>(count.of(part)) * precision.of(part).bytes_per_element;
-  }
-  totals.read_bytes = static_cast<double>(count.matmul) * narrowest;
-  totals.flops_per_token = 2.0 * static_cast<double>(count.matmul);
-  return totals;
+/// Tightens the least replicas and cost of `layout`, of which a replica takes at most `rate`.
+inline void set_least_cost(const FleetRequest& wanted, double rate, FleetLayout& layout) {
+  layout.least_replicas = std::max(layout.least_replicas, replicas_for(wanted, rate));
+  layout.least_cost = fleet_cost(wanted, layout, layout.least_replicas);
 }
 
-/// The fastest dense unit that this precision may use.
-[[nodiscard]] inline double best_peak(const Accelerator& device, const Precision& precision) {
-  double best = 0;
-  for (const Part part : {Part::attention, Part::dense_feed_forward, Part::routed_experts,
-                          Part::shared_experts, Part::head})
-    for (const DataType wish : {precision.of(part).multiply, DataType::bf16, DataType::fp8})
-      best = std::max(best, device.peak(multiply_type(device, wish)).base());
-  return best;
-}
-
-/// Sets bounds, and the reason to discard where a bound already decides.
-inline void bound_layout(const FleetRequest& wanted, const SpaceTotals& totals,
+/// Sets the bounds of a layout from datasheet rates, and the reason to discard where one decides.
+inline void bound_layout(const FleetRequest& wanted, const SpaceTotals& totals, double peak,
                          const WorkloadLengths& lengths, FleetLayout& layout) {
-  const FleetCandidate& candidate = wanted.candidates[layout.candidate];
-  const Accelerator& device = candidate.accelerator;
-  const double stage = layout.deployment.stage_devices();
-  const double devices = layout.deployment.devices_per_replica();
-  const double peak = best_peak(device, candidate.precision);
-  const double bandwidth = device.memory_bandwidth.base();
-  const auto& open = std::get<OpenLoop>(wanted.scenario.workload.traffic);
-
-  const double tokens = lengths.computed() + lengths.output - 1;
-  const double work = open.arrival_rate.base() * tokens * totals.flops_per_token;
-  const double replicas = std::max(1.0, std::ceil(work / (peak * devices) - 1e-9));
-  layout.least_cost = *device.price * (devices * (replicas + wanted.spare_replicas));
-
-  double accepted = 1;
-  if (wanted.scenario.speculation) accepted = 1 + wanted.scenario.speculation->draft_tokens;
-  const double step = totals.read_bytes / (bandwidth * stage);
-  layout.fastest = accepted / step;
-
-  const double fill = wanted.scenario.engine.memory_fraction * device.memory_visible.base();
-  if (totals.resident_bytes > fill * devices) layout.discard = FleetLayout::Discard::does_not_fit;
-  const Objective& objective = wanted.scenario.objective;
-  double slowest = std::numeric_limits<double>::infinity();
-  for (const auto& limit : {objective.tpot_mean, objective.tpot_p95})
-    if (limit) slowest = std::min(slowest, limit->base());
-  if (objective.tokens_per_second_per_user)
-    slowest = std::min(slowest, 1 / objective.tokens_per_second_per_user->base());
-  const double prompt = lengths.computed() * totals.flops_per_token / (peak * stage);
-  bool late = step / accepted > slowest;
-  for (const auto& limit : {objective.ttft_p50, objective.ttft_p95, objective.ttft_p99})
-    if (limit && prompt > limit->base()) late = true;
-  if (late && layout.discard == FleetLayout::Discard::none)
-    layout.discard = FleetLayout::Discard::below_floor;
+  using Discard = FleetLayout::Discard;
+  const Scenario& scenario = wanted.scenario;
+  const Accelerator& device = wanted.candidates[layout.candidate].accelerator;
+  const double accepted = scenario.speculation ? 1 + scenario.speculation->draft_tokens : 1;
+  layout.step = datasheet_step(totals, device, peak, layout.deployment, accepted);
+  layout.limits = datasheet_limits(scenario, totals, device, peak, lengths, layout.deployment);
+  layout.fastest = 1 / layout.step(1);
+  set_least_cost(wanted, most_rate(layout.limits, layout.step), layout);
+  const double most =
+      most_filled(scenario.engine, device) * layout.deployment.devices_per_replica();
+  const bool late =
+      layout.step(1) > layout.limits.slowest ||
+      layout.limits.prompt > slowest_first_token(scenario.objective, scenario.workload.lengths);
+  if (totals.resident_bytes > most) {
+    layout.discard = Discard::does_not_fit;
+  } else if (late) {
+    layout.discard = Discard::below_floor;
+  }
 }
 
 }  // namespace detail
@@ -142,7 +130,8 @@ inline void bound_layout(const FleetRequest& wanted, const SpaceTotals& totals,
   for (std::size_t c = 0; c < wanted.candidates.size(); ++c) {
     const FleetCandidate& candidate = wanted.candidates[c];
     const detail::SpaceTotals totals =
-        detail::space_totals(wanted.scenario.model, candidate.precision);
+        detail::space_totals(wanted.scenario.model, candidate.precision, lengths);
+    const double peak = detail::best_peak(candidate.accelerator, candidate.precision);
     const int fabric = std::max(wanted.scenario.deployment.devices_per_node,
                                 candidate.accelerator.scale_up.domain_size);
     for (int tensor = 1; tensor <= std::min(fabric, wanted.most_devices); tensor *= 2) {
@@ -159,7 +148,7 @@ inline void bound_layout(const FleetRequest& wanted, const SpaceTotals& totals,
                                  .attention_data_parallel = attention};
             layout.deployment.devices_per_node = wanted.scenario.deployment.devices_per_node;
             if (layout_verdict(wanted.scenario.model, layout.deployment).ok()) {
-              detail::bound_layout(wanted, totals, lengths, layout);
+              detail::bound_layout(wanted, totals, peak, lengths, layout);
             } else {
               layout.discard = FleetLayout::Discard::invalid;
             }

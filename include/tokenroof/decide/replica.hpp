@@ -105,28 +105,27 @@ struct Replica {
   }
 };
 
-/// Reduces `scenario`. An invalid layout leaves the operators empty and the verdict in `memory`.
-[[nodiscard]] inline Replica reduce(const Scenario& scenario, Fidelity fidelity,
-                                    const KernelConstants& kernels = {}) {
+namespace detail {
+
+/// Lengths and speculation: what does not depend on the layout.
+[[nodiscard]] inline Replica lengths_of(const Scenario& scenario, Fidelity fidelity) {
   Replica replica;
   replica.fidelity = fidelity;
   replica.lengths = workload_lengths(scenario.workload);
   replica.prompts_first = !scenario.engine.chunked_prefill;
-  MemoryOptions options;
   if (scenario.speculation) {
     replica.draft_tokens = scenario.speculation->draft_tokens;
     replica.draft_cost = scenario.speculation->draft_cost;
     replica.tokens_per_step =
         expected_tokens(scenario.speculation->acceptance, replica.draft_tokens);
-    options.draft_tokens = replica.draft_tokens;
   }
-  replica.memory = memory_plan(scenario.model, scenario.accelerator, scenario.engine,
-                               scenario.precision, scenario.deployment,
-                               TokensPerRequest::from_base(replica.lengths.longest), options);
-  if (replica.memory.verdict.outcome == Outcome::invalid_layout) return replica;
-  replica.model = step_model(scenario.model, scenario.accelerator, scenario.engine,
-                             scenario.precision, scenario.deployment, kernels);
-  // Sequences hold their live length in the mean, not the length they end with.
+  return replica;
+}
+
+/// Takes over `plan` and what it admits. Sequences hold their live length in the mean, not the
+/// length they end with.
+inline void admit(Replica& replica, const Scenario& scenario, MemoryPlan plan) {
+  replica.memory = std::move(plan);
   const double ranks = scenario.deployment.attention_data_parallel;
   const double live = std::max(1.0, replica.lengths.live);
   const double fitting = std::floor(replica.memory.cache.concurrency(
@@ -135,6 +134,33 @@ struct Replica {
   replica.admission = std::max(replica.memory.max_concurrency.base(),
                                std::min(fitting, scenario.engine.max_sequences * ranks));
   replica.admission = std::min(replica.admission, scenario.engine.max_sequences * ranks);
+}
+
+}  // namespace detail
+
+/// The times of `scenario` without its memory plan: nothing is admitted. The layout must be valid.
+[[nodiscard]] inline Replica reduce_times(const Scenario& scenario, Fidelity fidelity,
+                                          const KernelConstants& kernels = {}) {
+  Replica replica = detail::lengths_of(scenario, fidelity);
+  replica.model = step_model(scenario.model, scenario.accelerator, scenario.engine,
+                             scenario.precision, scenario.deployment, kernels);
+  return replica;
+}
+
+/// Reduces `scenario`. An invalid layout leaves the operators empty and the verdict in `memory`.
+[[nodiscard]] inline Replica reduce(const Scenario& scenario, Fidelity fidelity,
+                                    const KernelConstants& kernels = {}) {
+  Replica replica = detail::lengths_of(scenario, fidelity);
+  MemoryPlan plan =
+      memory_plan(scenario.model, scenario.accelerator, scenario.engine, scenario.precision,
+                  scenario.deployment, TokensPerRequest::from_base(replica.lengths.longest),
+                  {.draft_tokens = replica.draft_tokens});
+  if (plan.verdict.outcome == Outcome::invalid_layout) {
+    replica.memory = std::move(plan);
+    return replica;
+  }
+  replica = reduce_times(scenario, fidelity, kernels);
+  detail::admit(replica, scenario, std::move(plan));
   return replica;
 }
 

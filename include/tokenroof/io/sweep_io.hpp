@@ -30,6 +30,8 @@ inline constexpr std::size_t most_axis_values = 100000;
 
 /// Reads "KEY=VALUES". Throws SpecError.
 [[nodiscard]] Axis parse_axis(std::string_view text);
+/// The number of a value, in the unit of its axis; none for a text.
+[[nodiscard]] std::optional<double> axis_number(const Axis& axis, const std::string& value);
 /// Reads "2/8". Throws SpecError.
 [[nodiscard]] Shard parse_shard(std::string_view text);
 /// The metrics with these keys or column names; all of them for an empty list. Throws SpecError

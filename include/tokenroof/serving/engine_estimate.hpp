@@ -6,7 +6,11 @@
 //   4. the law of prefill times enters the quantiles, not its mean alone;
 //   5. a request's first gap is longer than its others (the prompts behind it are computed first),
 //      which short answers feel: the mean TPOT of requests exceeds that of tokens.
-// Measured against simulation by benchmarks/queue_grid.cpp; its table is the error statement.
+// Error against simulation (benchmarks/queue_grid.cpp, 168 Poisson cases, 0.2 to 0.97 of the
+// limit), median and worst: running batch 0.6 and 16 %, TPOT 0.3 and 16 % (both within 3 % in nine
+// of ten cases; the worst are 16 places with half the engine in prompts); mean TTFT 1.1 and 12 % up
+// to load 0.92, 4.6 and 40 % at 0.97 (the worst: chunked, the token budget itself the limit); P95
+// TTFT 3.4 and 32 %, 6.6 and 58 %. Bursty arrivals: mean TTFT 7 and 16 %, P95 8 and 26 %.
 #pragma once
 
 #include <algorithm>

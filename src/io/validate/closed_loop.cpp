@@ -3,8 +3,9 @@
 // What the rows leave open is filled in by rules of the field, not by row: which parts of a
 // checkpoint are quantised, the cache format that an engine takes by default, the length of a run.
 #include <algorithm>
+#include <memory>
 
-#include "io/validate/kind.hpp"
+#include "io/validate/engine_rows.hpp"
 #include "tokenroof/decide/traffic.hpp"
 
 namespace tokenroof::io {
@@ -76,7 +77,7 @@ LengthLaw lengths_of(const Row& row) {
   return law;
 }
 
-Scenario scenario_of(Row& row, Lookups& lookups) {
+Scenario scenario_of(const Row& row, Lookups& lookups) {
   Scenario scenario;
   scenario.model = lookups.model(row.required_text("model_config"));
   scenario.accelerator = lookups.device(row.required_text("gpu")).accelerator;
@@ -108,29 +109,66 @@ double arrival_interval(const Row& row, const Scenario& scenario, double concurr
   return concurrency < 16 ? 10 : 30;
 }
 
+std::string configuration(const Row& row) {
+  return std::string(row.text("family")) + " " + std::string(row.text("gpu")) + " " +
+         std::string(row.text("engine"));
+}
+
+/// A row reduced to what predicts it.
+struct Run {
+  Replica replica;
+  ClosedLoopLoad load;
+
+  Run(const Row& row, const Scenario& scenario, const KernelConstants& kernels)
+      : replica(reduce(scenario, Fidelity::calibrated, kernels)) {
+    if (replica.memory.verdict.outcome == Outcome::invalid_layout)
+      throw SpecError("", "", replica.memory.verdict.reason);
+    const double concurrency = row.positive("concurrency");
+    load = closed_loop_load(replica, scenario, concurrency);
+    load.capacity = std::max(load.capacity, 1.0);  // it was measured, so at least one ran
+    load.start_share = 1 / requests_per_slot;
+    load.arrival_interval = arrival_interval(row, scenario, concurrency);
+  }
+  [[nodiscard]] ClosedLoop loop() const {
+    return closed_loop(load, replica.model.engine, closed_loop_times(replica, load));
+  }
+};
+
 void predict(Row& row, Lookups& lookups) {
   const double ttft = row.positive("ttft_ms"), tpot = row.positive("tpot_ms");
   const Scenario scenario = scenario_of(row, lookups);
   for (const std::string_view dimension : {"family", "gpu", "engine", "weight_dtype", "lengths"})
     row.group(dimension, row.text(dimension));
-  row.group("configuration", std::string(row.text("family")) + " " + std::string(row.text("gpu")) +
-                                 " " + std::string(row.text("engine")));
-  const Replica replica = reduce(scenario, Fidelity::calibrated, lookups.kernels());
-  if (replica.memory.verdict.outcome == Outcome::invalid_layout)
-    throw SpecError("", "", replica.memory.verdict.reason);
-  const double concurrency = row.positive("concurrency");
-  ClosedLoopLoad load = closed_loop_load(replica, scenario, concurrency);
-  load.capacity = std::max(load.capacity, 1.0);  // it was measured, so at least one ran
-  load.start_share = 1 / requests_per_slot;
-  load.arrival_interval = arrival_interval(row, scenario, concurrency);
-  const ClosedLoop loop = closed_loop(load, replica.model.engine, closed_loop_times(replica, load));
-  const double outputs = replica.lengths.output;
+  row.group("configuration", configuration(row));
+  const Run run(row, scenario, lookups.kernels());
+  const ClosedLoop loop = run.loop();
+  const double outputs = run.replica.lengths.output;
   row.predict("tpot_ms", tpot, loop.tpot / millisecond);
   row.predict("ttft_ms", ttft, loop.ttft / millisecond);
   row.predict("residence_ms", ttft + (outputs - 1) * tpot, loop.residence / millisecond);
 }
 
 }  // namespace
+
+EngineRow closed_loop_engine_row(const Row& row, Lookups& lookups) {
+  const double ttft = row.positive("ttft_ms"), tpot = row.positive("tpot_ms");
+  const Scenario scenario = scenario_of(row, lookups);
+  const auto run = std::make_shared<Run>(row, scenario, lookups.kernels());
+  EngineRow one{scenario.engine.name,
+                scenario.engine.has_profile,
+                scenario.engine.version,
+                configuration(row),
+                {}};
+  const double outputs = run->replica.lengths.output;
+  const auto with = [run](const Engine& engine) {
+    run->replica.model.engine = engine.constants;
+    return run->loop();
+  };
+  one.figures = {{ttft + (outputs - 1) * tpot, 1,
+                  [with](const Engine& e) { return with(e).residence / millisecond; }},
+                 {ttft, 0.5, [with](const Engine& e) { return with(e).ttft / millisecond; }}};
+  return one;
+}
 
 extern const Kind closed_loop_kind;
 const Kind closed_loop_kind{"closed_loop", columns, predict, nullptr};

@@ -159,6 +159,9 @@ Deployment deployment_of(const Row& row, const Model& model, const RunTraits& tr
   return layout;
 }
 
+/// Sixteen lanes of PCIe 4.
+const Link host_bus{"pcie4", 31.5e9 * byte / second, std::nullopt, 1, false};
+
 }  // namespace
 
 std::span<const std::string_view> run_columns() { return columns; }
@@ -184,7 +187,8 @@ MeasuredRun read_run(const Row& row, Lookups& lookups) {
   if (run.traits.eager) run.engine.constants.graph_context = 1;
 
   const Model model = model_of(row, lookups);
-  const Accelerator& device = lookups.device(row.required_text("gpu")).accelerator;
+  Accelerator device = lookups.device(row.required_text("gpu")).accelerator;
+  if (run.traits.no_bridge && device.scale_up.domain_size == 2) device.scale_up = host_bus;
   const Precision precision = precision_of(row, model);
   const Deployment layout = deployment_of(row, model, run.traits);
   run.model = step_model(model, device, run.engine, precision, layout, lookups.kernels());

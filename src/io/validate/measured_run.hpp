@@ -19,6 +19,7 @@ struct RunTraits {
   bool together = false;        ///< first tokens wait for the prompts of the whole batch
   bool rank_is_device = false;  ///< attention on every device, experts spread over all
   bool eager = false;           ///< no captured graphs
+  bool no_bridge = false;       ///< nobody says that its PCIe cards were linked beyond the host bus
 };
 [[nodiscard]] RunTraits run_traits(std::string_view words);
 

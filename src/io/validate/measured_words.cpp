@@ -35,6 +35,7 @@ constexpr TraitWords trait_words[] = {
     {"waiting", &RunTraits::together},
     {"enables attention dp", &RunTraits::rank_is_device},
     {"eager", &RunTraits::eager},
+    {"pcie gpus, interconnect", &RunTraits::no_bridge},
 };
 
 struct EngineWords {

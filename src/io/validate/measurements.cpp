@@ -10,8 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
-#include "io/validate/kind.hpp"
+#include "io/validate/engine_rows.hpp"
 #include "io/validate/measured_run.hpp"
 
 namespace tokenroof::io {
@@ -159,6 +160,18 @@ double MeasuredRun::predict() const {
   figures.prefill = figures.saturated ? figures.n * times.prefill_each() : times.prefill(figures.n);
   figures.total = figures.prefill + (figures.saturated ? output : output - 1) * figures.decode;
   return formula->value(*this, figures);
+}
+
+EngineRow measured_engine_row(const Row& row, Lookups& lookups) {
+  const auto run = std::make_shared<MeasuredRun>(read_run(row, lookups));
+  EngineRow one{run->engine.name, run->engine.has_profile, run->engine.version, {}, {}};
+  for (const std::string_view column : {"source", "gpu", "model"})
+    one.group += std::string(row.text(column)) + "|";
+  one.figures.push_back({run->value, 1, [run](const Engine& engine) {
+                           run->set_constants(engine);
+                           return run->predict();
+                         }});
+  return one;
 }
 
 extern const Kind measurements_kind;
