@@ -41,11 +41,11 @@ std::optional<double> read_constant_value(ObjectReader& reader, const UnitDimens
 Json write_constant(double base, const UnitDimension& dimension, const ConstantNote* note) {
   Json json = Json::object();
   if (dimension == time_constant)
-    json["value"] = fmt::format("{} us", base / 1e-6);
+    json["value"] = fmt::format("{:.12g} us", base / 1e-6);
   else if (dimension == flop_rate_constant)
-    json["value"] = fmt::format("{} TFLOP/s", base / 1e12);
+    json["value"] = fmt::format("{:.12g} TFLOP/s", base / 1e12);
   else if (dimension == byte_rate_constant)
-    json["value"] = fmt::format("{} TB/s", base / 1e12);
+    json["value"] = fmt::format("{:.12g} TB/s", base / 1e12);
   else
     json["value"] = base;
   if (note == nullptr) return json;

@@ -214,6 +214,7 @@ void write_sweep_csv(const ScenarioDocument& document, const Catalog& catalog, c
       csv.missing();
     csv.cell(to_string(row.status)).cell(row.reason).cell(1).end_row();
   });
+  if (!begun) csv.header(sweep_columns(grid, options));
 }
 
 std::string csv_reference() {

@@ -104,6 +104,29 @@ TEST_CASE("elasticities are exact derivatives", "[economics]") {
         Approx(1).epsilon(1e-12));
 }
 
+TEST_CASE("properties P11.7 of elasticities", "[economics]") {
+  property("P11.7 away from kinks a finite difference is the share of the time", [] {
+    const double batch = of_any_size(1, 1000), context = of_any_size(1, 1e5);
+    const auto time = [&](double bandwidth) {
+      TextbookMachine<> machine = h100s(8);
+      machine.weight_bandwidth *= bandwidth;
+      machine.kv_bandwidth *= bandwidth;
+      return textbook_step(textbook(llama_70b), machine, batch * request, tokens(context));
+    };
+    const TextbookStep<> step = time(1);
+    const double h = 1e-5;
+    RC_PRE(std::fabs(step.weight_reads / step.linear_math - 1) > 2 * h);
+    RC_PRE(std::fabs(step.kv_reads / step.attention_math - 1) > 2 * h);
+    Seconds memory{};
+    if (step.weight_reads > step.linear_math) memory += step.weight_reads;
+    if (step.kv_reads > step.attention_math) memory += step.kv_reads;
+    const double slope =
+        (std::log(time(1 + h).time() / second) - std::log(time(1 - h).time() / second)) /
+        (std::log1p(h) - std::log1p(-h));
+    RC_ASSERT(std::fabs(slope + memory / step.time()) < 1e-6);
+  });
+}
+
 TEST_CASE("properties P11 of cost", "[economics]") {
   property("P11.1 proportional to price, and to 1 / utilisation and 1 / rate", [] {
     const DollarsPerSecond price = of_any_size(0.1, 100) * dollar_per_hour;

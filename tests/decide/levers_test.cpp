@@ -97,6 +97,22 @@ TEST_CASE("whole requests gain less than decode", "[levers]") {
   CHECK(whole_gain(rag.share(), HUGE_VAL) == closed_form("s12.mix.rag.limit"));
 }
 
+TEST_CASE("property P13.5: a better efficiency never slows a step", "[levers]") {
+  property("P13.5 each of the four rates, scaled by an efficiency", [] {
+    const double worse = between(0.1, 1), better = between(worse, 1);
+    const int rate = whole(0, 3);
+    const auto time = [&](double efficiency) {
+      TextbookMachine<> machine = h100s(8);
+      if (rate == 0) machine.linear_peak *= efficiency;
+      if (rate == 1) machine.attention_peak *= efficiency;
+      if (rate == 2) machine.weight_bandwidth *= efficiency;
+      if (rate == 3) machine.kv_bandwidth *= efficiency;
+      return textbook_step(textbook(llama_70b), machine, 64 * request, tokens(4096)).time();
+    };
+    RC_ASSERT(time(better) <= time(worse));
+  });
+}
+
 TEST_CASE("properties P12 of levers", "[levers]") {
   property("P12.1, P12.2: a gain is 1 at 1, at most the factor, at most 1 / (1 - share)", [] {
     const double batch = of_any_size(1, 1000), context = of_any_size(1, 1e5);

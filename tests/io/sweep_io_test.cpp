@@ -137,7 +137,7 @@ TEST_CASE("shards one after another are the whole, whatever the number of thread
     std::string joined;
     for (std::uint64_t number = 1; number <= count; ++number)
       joined += csv(grid, {.shard = {number, count}, .threads = 2});
-    CHECK(joined == whole);
+    CHECK((joined == whole));
   }
 }
 
@@ -163,5 +163,5 @@ TEST_CASE("docs/csv.md is what the metric table says") {
   const std::string expected = csv_reference();
   if (text != expected) std::ofstream("csv.md") << expected;
   INFO("the text as it should be is in csv.md, in the working directory");
-  CHECK(text == expected);
+  CHECK((text == expected));
 }

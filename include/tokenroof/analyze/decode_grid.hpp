@@ -72,35 +72,35 @@ inline void fill_ideal(const StepModel<double>& model, std::span<const double> b
   }
 }
 
-/// Roofline and calibrated: `rest` at the batch, attention at each point.
+/// Roofline and calibrated: what depends on the batch once per batch, attention at each point.
 inline void fill_by_operator(const StepModel<double>& model, Fidelity fidelity,
                              std::span<const double> batches, std::span<const double> contexts,
                              double query_tokens, Eigen::Ref<DecodeGrid> seconds) {
-  const bool calibrated = fidelity == Fidelity::calibrated;
-  StepModel<double> rest = model;
+  StepModel<double> rest = model, cores = model;
   rest.operators.attentions.clear();
-  const KernelContext<double> kernels{model.kernels, model.engine, model.machine};
-  const double slowdown =
-      calibrated && model.operators.mixture_layers > 0 ? model.engine.mixture_slowdown : 1;
+  cores.operators.matmuls.clear();
+  cores.operators.recurrents.clear();
+  cores.operators.experts.clear();
+  cores.operators.messages.clear();
+  const auto is_engine = [](OperatorKind kind) {
+    return kind == OperatorKind::small_kernels || kind == OperatorKind::host;
+  };
   for (std::size_t column = 0; column < batches.size(); ++column) {
     StepLoad<double> load = batch_load(batches[column], query_tokens);
-    StepLoad<double> rank = rank_load(model.operators, load);
-    const double by_batch = step_time(rest, load, fidelity).total().base();
-    const double device = calibrated ? by_batch - host_part(rest, load).total().base() : by_batch;
+    double device = 0, host = 0;
+    visit_step(rest, load, fidelity, [&](OperatorKind kind, const auto&, const auto& time) {
+      (kind == OperatorKind::host ? host : device) += time.total().base();
+    });
     for (std::size_t row = 0; row < contexts.size(); ++row) {
-      load.context = rank.context = contexts[row];
+      load.context = contexts[row];
       double attention = 0;
-      if (rank.sequences > 0) {
-        for (const AttentionCore& op : model.operators.attentions) {
-          const OperatorCost<double> c = cost(model.operators, op, rank);
-          const StepTime<double> time = calibrated ? calibrated_part(kernels, model, op, rank, c)
-                                                   : roofline_part(model, op, rank, c);
-          attention += slowdown * time.total().base();
-        }
-        if (calibrated) attention += launches_beyond(model, load, device + attention);
-      }
-      seconds(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) =
-          by_batch + attention;
+      visit_step(cores, load, fidelity, [&](OperatorKind kind, const auto&, const auto& time) {
+        if (!is_engine(kind)) attention += time.total().base();
+      });
+      double step = device + attention + host;
+      if (fidelity == Fidelity::calibrated && load.sequences > 0)
+        step += launches_beyond(model, load, device + attention);
+      seconds(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) = step;
     }
   }
 }

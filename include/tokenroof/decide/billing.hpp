@@ -9,9 +9,12 @@
 // that is not known leaves every dollar of the bill empty, never 0.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tokenroof/decide/economics.hpp"
@@ -51,11 +54,11 @@ struct DevicePrices {
 
 /// What the devices of a deployment take.
 struct PaidDevices {
-  double per_replica = 1;                 ///< devices
-  double utilization = 1;                 ///< busy share of paid time, in (0, 1]
-  std::optional<DollarsPerSecond> price;  ///< of one device
-  std::optional<Watts> power;             ///< of one device while paid for
-  double facility_factor = 1;             ///< facility power over device power (PUE), >= 1
+  double per_replica = 1;                   ///< devices
+  double utilization = 1;                   ///< busy share of paid time, in (0, 1]
+  std::optional<DollarsPerSecond> price{};  ///< of one device
+  std::optional<Watts> power{};             ///< of one device while paid for
+  double facility_factor = 1;               ///< facility power over device power (PUE), >= 1
 };
 
 /// Dollars per token of a class; empty where there is no such token or no price.
@@ -135,7 +138,8 @@ struct TokenFlow {
     bill.prices = mix.prices(busy_price->base());
   }
   for (const TrafficClass& c : classes) {
-    BillLine line{.name = c.name};
+    BillLine line;
+    line.name = c.name;
     const double busy = c.rate.base() * c.replica.total().base();
     line.share = bill.busy_replicas > 0 ? busy / bill.busy_replicas : 0;
     if (devices.power && c.output.base() > 0)
@@ -156,6 +160,41 @@ struct TokenFlow {
     bill.lines.push_back(std::move(line));
   }
   return bill;
+}
+
+/// A number of a bill with what it means, for tables and reports.
+struct BillFigure {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view definition;
+  std::optional<double> value;
+};
+
+/// The figures of a bill, each by its definition.
+[[nodiscard]] inline std::array<BillFigure, 9> bill_figures(const Bill& bill,
+                                                            const PaidDevices& devices) {
+  const auto per_million = [](const std::optional<DollarsPerToken>& price) {
+    return price ? std::optional<double>(*price / dollar_per_million_tokens) : std::nullopt;
+  };
+  std::optional<double> spend, power;
+  if (bill.spend) spend = *bill.spend / dollar_per_hour;
+  if (bill.power) power = bill.power->base();
+  return {{
+      {"input", "USD/Mtok", "prefill time x paid price, over prompt tokens that were computed",
+       per_million(bill.prices.input)},
+      {"cached", "USD/Mtok", "fetch time x paid price, over prompt tokens found in the cache",
+       per_million(bill.prices.cached)},
+      {"output", "USD/Mtok", "share of decode steps x paid price, over generated tokens",
+       per_million(bill.prices.output)},
+      {"total", "USD/Mtok", "the whole bill over all tokens, prompt and generated",
+       per_million(bill.prices.total)},
+      {"output_over_input", "", "price of a generated token over that of a computed prompt token",
+       bill.prices.output_over_input()},
+      {"utilization", "", "busy share of paid time; neither MFU nor MBU", devices.utilization},
+      {"paid_devices", "", "busy devices over utilisation", bill.paid_devices},
+      {"spend", "USD/h", "paid devices x price", spend},
+      {"power", "W", "paid devices x power x facility factor", power},
+  }};
 }
 
 /// Keeping a prefix in a store against computing it again, per token of the prefix.

@@ -36,7 +36,7 @@ struct SelfHosting {
 
 /// $/s of buying `rate` from the API.
 [[nodiscard]] inline DollarsPerSecond api_spend(const SelfHosting& choice, RequestsPerSecond rate) {
-  return rate * request * (choice.api / request);
+  return rate * choice.api / request;
 }
 
 /// Where hosting starts to pay.

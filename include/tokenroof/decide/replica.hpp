@@ -11,6 +11,7 @@
 #include "tokenroof/physics/memory_verdict.hpp"
 #include "tokenroof/physics/step.hpp"
 #include "tokenroof/serving/concurrency.hpp"
+#include "tokenroof/serving/sessions.hpp"
 #include "tokenroof/serving/speculative.hpp"
 
 namespace tokenroof {
@@ -30,20 +31,25 @@ struct WorkloadLengths {
 /// Lengths of `workload`. One step without traffic has its context as prompt and nothing to come.
 [[nodiscard]] inline WorkloadLengths workload_lengths(const Workload& workload) {
   WorkloadLengths lengths;
+  lengths.hit_share = workload.prefix_hit_rate;
   if (const auto* single = std::get_if<SingleStep>(&workload.traffic)) {
     lengths.live = lengths.longest = single->context.base();
     lengths.prompt = workload.input.base() > 0 ? workload.input.base() : lengths.live;
-    lengths.output = 1;
-  } else {
-    const double factor = workload.lengths.mean_factor();
-    lengths.prompt = factor * workload.input.base();
-    lengths.output = std::max(1.0, factor * workload.output.base());
-    lengths.live = live_context(lengths.prompt * token / request, lengths.output * token / request,
-                                workload.lengths.squared_cv(lengths.output))
-                       .base();
-    lengths.longest = lengths.prompt + lengths.output;
+    return lengths;
   }
-  lengths.hit_share = workload.prefix_hit_rate;
+  const double factor = workload.lengths.mean_factor();
+  lengths.prompt = factor * workload.input.base();
+  lengths.output = std::max(1.0, factor * workload.output.base());
+  if (workload.sessions) {
+    const SessionLengths session =
+        session_lengths(*workload.sessions, lengths.prompt, lengths.output);
+    lengths.prompt = session.prompt;
+    lengths.hit_share = session.prompt > 0 ? session.cached / session.prompt : 0;
+  }
+  lengths.live = live_context(lengths.prompt * token / request, lengths.output * token / request,
+                              workload.lengths.squared_cv(lengths.output))
+                     .base();
+  lengths.longest = lengths.prompt + lengths.output;
   return lengths;
 }
 

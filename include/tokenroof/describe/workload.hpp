@@ -62,7 +62,8 @@ struct SingleStep {
   TokensPerRequest context;
 };
 
-/// Conversations that share system prompts: prefix-cache hits follow from the structure.
+/// Conversations that share system prompts: prefix-cache hits follow from the structure. With
+/// sessions `Workload::input` is the new question of a turn (serving/sessions.hpp).
 struct Sessions {
   double system_prompt_tokens = 0;
   double distinct_system_prompts = 1;

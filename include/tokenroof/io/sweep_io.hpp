@@ -41,11 +41,11 @@ inline constexpr std::size_t most_axis_values = 100000;
 /// What to evaluate, and how.
 struct SweepOptions {
   Fidelity fidelity = Fidelity::calibrated;
-  std::vector<const Metric*> metrics;  ///< columns
-  Shard shard;
+  std::vector<const Metric*> metrics{};  ///< columns
+  Shard shard{};
   unsigned threads = 1;
   /// Told from time to time how many of how many points are done. May be empty.
-  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress{};
 };
 
 /// A point of the grid.

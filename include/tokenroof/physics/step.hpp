@@ -131,7 +131,9 @@ void visit_calibrated(const StepModel<S>& model, const StepLoad<S>& load, Visit 
   const bool prompts = value_of(rank.prompts) > 0;
   const KernelContext<S> context{model.kernels, model.engine, model.machine,
                                  prompts ? model.engine.prompt_efficiency : 1.0};
-  const double slowdown = model.operators.mixture_layers > 0 ? model.engine.mixture_slowdown : 1;
+  // The slow kernels are those of experts on one attention rank; spread ones have others.
+  const bool slow = model.operators.mixture_layers > 0 && model.operators.attention_ranks == 1;
+  const double slowdown = slow ? model.engine.mixture_slowdown : 1;
   S device(0);
   for_each_operator(model.operators, [&](const auto& op) {
     const OperatorCost<S> c = cost(model.operators, op, rank);

@@ -8,14 +8,15 @@
 namespace tokenroof::io {
 
 extern const Kind gemm_kind, attention_decode_kind, attention_prefill_kind, moe_kind,
-    allreduce_kind, nccl_kind, models_kind, capacity_kind, closed_loop_kind, measurements_kind;
+    allreduce_kind, nccl_kind, models_kind, capacity_kind, closed_loop_kind, measurements_kind,
+    open_loop_kind;
 
 std::span<const Kind* const> kinds() {
   static constexpr std::array all = {
-      &gemm_kind,        &attention_decode_kind, &attention_prefill_kind,
-      &moe_kind,         &allreduce_kind,        &nccl_kind,
-      &models_kind,      &capacity_kind,         &closed_loop_kind,
-      &measurements_kind};
+      &gemm_kind,         &attention_decode_kind, &attention_prefill_kind,
+      &moe_kind,          &allreduce_kind,        &nccl_kind,
+      &models_kind,       &capacity_kind,         &closed_loop_kind,
+      &measurements_kind, &open_loop_kind};
   return all;
 }
 

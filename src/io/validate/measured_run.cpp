@@ -195,6 +195,8 @@ MeasuredRun read_run(const Row& row, Lookups& lookups) {
   const MemoryPlan plan = memory_lines(model, device, run.engine, precision, layout,
                                        (run.prompt + run.output) * token / request);
   run.capacity = std::max(1.0, plan.concurrency) * layout.attention_data_parallel;
+  // It was measured, so it fitted, whatever the engine's usual reserves would say.
+  if (plan.deficit > Bytes{}) run.capacity = std::max(1.0, run.batch);
   return run;
 }
 

@@ -1,0 +1,138 @@
+// Serving runs under Poisson arrivals, an object a run: latencies in ms, means and percentiles over
+// all stages of a run, each stage weighted by its requests.
+#include <algorithm>
+#include <cmath>
+
+#include "io/validate/kind.hpp"
+#include "tokenroof/core/normal.hpp"
+#include "tokenroof/decide/traffic.hpp"
+
+namespace tokenroof::io {
+namespace {
+
+constexpr std::string_view keys[] = {"id", "engine", "model_config", "weight_dtype", "gpu",
+                                     "tp", "stages", "prompt",       "measured_ms"};
+
+[[noreturn]] void refuse(const std::string& pointer, const std::string& reason) {
+  throw SpecError("", pointer, reason);
+}
+
+double positive(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number() || !(found->get<double>() > 0))
+    refuse(std::string("/") + key, "expected a number above 0");
+  return found->get<double>();
+}
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string())
+    refuse(std::string("/") + key, "expected a text");
+  return found->get<std::string>();
+}
+
+Scenario scenario_of(const Json& run, Lookups& lookups) {
+  Scenario scenario;
+  scenario.model = lookups.model(text(run, "model_config"));
+  scenario.accelerator = lookups.device(text(run, "gpu")).accelerator;
+  const std::string engine = text(run, "engine");  // "vllm 0.15.1"
+  const std::size_t blank = engine.find(' ');
+  scenario.engine = lookups
+                        .engine(engine.substr(0, blank),
+                                blank == std::string::npos ? "" : engine.substr(blank + 1))
+                        .engine;
+  if (run.contains("max_num_seqs"))
+    scenario.engine.max_sequences = static_cast<int>(positive(run, "max_num_seqs"));
+  if (run.contains("max_num_batched_tokens"))
+    scenario.engine.max_batched_tokens = static_cast<int>(positive(run, "max_num_batched_tokens"));
+  const auto weights = format(text(run, "weight_dtype"));
+  if (!weights) refuse("/weight_dtype", "unknown data type");
+  for (const Part part :
+       {Part::attention, Part::dense_feed_forward, Part::routed_experts, Part::shared_experts})
+    scenario.precision.set(part, *weights);
+  scenario.deployment.tensor_parallel = static_cast<int>(positive(run, "tp"));
+
+  const Json& prompt = run.at("prompt");
+  scenario.workload.input = positive(prompt, "question_tokens") * token / request;
+  scenario.workload.output = positive(prompt, "output_tokens") * token / request;
+  Sessions sessions;
+  sessions.system_prompt_tokens = prompt.value("shared_system_prompt_tokens", 0.0);
+  sessions.distinct_system_prompts = prompt.value("distinct_system_prompts", 1.0);
+  sessions.users_per_system_prompt = prompt.value("users_per_system_prompt", 1.0);
+  scenario.workload.sessions = sessions;
+  return scenario;
+}
+
+/// A latency of one stage as a lognormal law through its median and 95th percentile.
+struct StageLatency {
+  double weight, median, p95;
+
+  [[nodiscard]] double below(double t) const {
+    const double spread = std::log(p95 / median) / normal_quantile(0.95);
+    if (!(spread > 0)) return t >= median ? 1 : 0;
+    return t > 0 ? normal_probability(std::log(t / median) / spread) : 0;
+  }
+};
+
+/// Quantile of the mixture of stages, by bisection.
+double mixed_quantile(const std::vector<StageLatency>& stages, double p) {
+  double total = 0, low = 0, high = 0;
+  for (const StageLatency& stage : stages) {
+    total += stage.weight;
+    high = std::max(high, 20 * stage.p95);
+  }
+  for (int i = 0; i < 100; ++i) {
+    const double middle = 0.5 * (low + high);
+    double below = 0;
+    for (const StageLatency& stage : stages) below += stage.weight * stage.below(middle);
+    (below < p * total ? low : high) = middle;
+  }
+  return 0.5 * (low + high);
+}
+
+void predict(const Json& run, RowResult& result, Lookups& lookups) {
+  Scenario scenario = scenario_of(run, lookups);
+  result.group("model", text(run, "model_config"));
+  result.group("gpu", scenario.accelerator.id);
+  result.group("engine", text(run, "engine"));
+  const double outputs = scenario.workload.output.base();
+  double requests = 0, ttft = 0, tpot = 0, e2e = 0;
+  std::vector<StageLatency> first, whole;
+  for (const Json& stage : run.at("stages")) {
+    const double rate = positive(stage, "rate");
+    scenario.workload.traffic = OpenLoop{rate * request / second};
+    const Replica replica = reduce(scenario, Fidelity::calibrated, lookups.kernels());
+    if (!replica.memory.verdict.ok()) throw SpecError("", "", replica.memory.verdict.reason);
+    const TrafficAnswer answer =
+        open_traffic(replica, scenario, std::get<OpenLoop>(scenario.workload.traffic));
+    if (!answer.verdict.ok()) throw SpecError("", "", answer.verdict.reason);
+    const ServingAnswer& s = answer.serving;
+    const double weight = rate * positive(stage, "duration");
+    requests += weight;
+    ttft += weight * s.ttft.mean->base();
+    tpot += weight * s.tpot.mean->base();
+    e2e += weight * s.e2e.mean->base();
+    first.push_back({weight, s.ttft.p50->base(), s.ttft.p95->base()});
+    const double spread = (outputs - 1) * (s.tpot.p95->base() - s.tpot.mean->base()) +
+                          0.5 * (s.ttft.p95->base() - s.ttft.p50->base());
+    whole.push_back({weight, s.e2e.mean->base(), s.e2e.mean->base() + spread});
+  }
+  if (!(requests > 0)) refuse("/stages", "expected at least one stage");
+  const Json& measured = run.at("measured_ms");
+  const auto add = [&](const char* name, const char* metric, double seconds) {
+    if (measured.contains(name)) result.predict(metric, positive(measured, name), 1e3 * seconds);
+  };
+  add("e2e_mean", "e2e_mean_ms", e2e / requests);
+  add("itl_mean", "itl_mean_ms", tpot / requests);
+  add("ttft_mean", "ttft_mean_ms", ttft / requests);
+  add("e2e_p90", "e2e_p90_ms", mixed_quantile(whole, 0.90));
+  add("e2e_p99", "e2e_p99_ms", mixed_quantile(whole, 0.99));
+  add("ttft_p90", "ttft_p90_ms", mixed_quantile(first, 0.90));
+  add("ttft_p99", "ttft_p99_ms", mixed_quantile(first, 0.99));
+}
+
+}  // namespace
+
+extern const Kind open_loop_kind;
+const Kind open_loop_kind{"open_loop", keys, nullptr, predict};
+
+}  // namespace tokenroof::io

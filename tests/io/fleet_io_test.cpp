@@ -1,0 +1,86 @@
+#include "tokenroof/io/fleet_io.hpp"
+
+#include <sstream>
+
+#include "catch2/catch.hpp"
+
+using namespace tokenroof;
+using namespace tokenroof::io;
+using Catch::Matchers::Contains;
+
+namespace {
+const Catalog& catalog() {
+  static const Catalog data(TOKENROOF_SOURCE_DIR "/data");
+  return data;
+}
+FleetRequest wanted(const std::string& model, const std::string& device, const std::string& load,
+                    const FleetSearch& search = {}) {
+  const auto document = ScenarioDocument::parse(
+      "{\"model\": \"" + model + "\", \"accelerator\": \"" + device +
+          "\", \"engine\": \"vllm\", \"workload\": {\"input_tokens\": 1024, \"output_tokens\": "
+          "512, \"arrival_rate\": \"" +
+          load +
+          "\"}, \"objective\": {\"ttft_p95\": \"2 s\", \"tpot_mean\": \"100 ms\"}, \"price\": "
+          "{\"accelerator_hour\": \"5 USD\"}}",
+      "test");
+  return fleet_request(document.read(catalog()), catalog(), search);
+}
+std::string refusal(const FleetSearch& search) {
+  try {
+    static_cast<void>(wanted("llama-3.1-8b", "h100-sxm-80gb", "1 req/s", search));
+    return "accepted";
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+}
+}  // namespace
+
+TEST_CASE("a small load on a 550B model takes one node of eight, not eleven", "[fleet_io]") {
+  FleetRequest request = wanted("nemotron-3-ultra-550b-a55b", "h200-sxm-141gb", "0.5 req/s",
+                                {.accelerators = {"h200-sxm-141gb"}, .precisions = {"fp8"}});
+  request.whole_nodes = true;
+  const FleetPlan plan = plan_fleet(request, catalog().kernels().constants);
+  REQUIRE(plan.verdict.ok());
+  CHECK(plan.deployments.front().devices == 8);
+  CHECK(plan.deployments.front().deployment.replicas == 1);
+}
+
+TEST_CASE("candidates have prices, the scenario's own first and at its price", "[fleet_io]") {
+  const FleetRequest request =
+      wanted("llama-3.1-8b", "h100-sxm-80gb", "1 req/s",
+             {.accelerators = {"b200-sxm", "h100-sxm-80gb"}, .precisions = {"bf16", "fp8"}});
+  REQUIRE(request.candidates.size() == 4);
+  CHECK(request.candidates[0].accelerator.id == "h100-sxm-80gb");
+  CHECK(*request.candidates[0].accelerator.price / (dollar / hour) == Approx(5));
+  CHECK(request.candidates[3].label == "fp8");
+  CHECK_THAT(refusal({.accelerators = {"mi300x"}, .precisions = {}}), Contains("has no price"));
+  CHECK_THAT(refusal({.accelerators = {"h1000"}, .precisions = {}}), Contains("h1000"));
+  CHECK_THAT(refusal({.accelerators = {}, .precisions = {"fp9"}}),
+             Contains("did you mean \"fp8\""));
+}
+
+TEST_CASE("a plan as text, JSON and CSV", "[fleet_io]") {
+  const FleetRequest request =
+      wanted("llama-3.1-8b", "h100-sxm-80gb", "20 req/s",
+             {.accelerators = {"h200-sxm-141gb"}, .precisions = {"bf16", "fp8"}});
+  const FleetPlan plan = plan_fleet(request, catalog().kernels().constants);
+  REQUIRE(plan.verdict.ok());
+  const std::string text = fleet_text(request, plan, 5, Markup::plain);
+  CHECK_THAT(text, Contains("Cheapest first") && Contains("Frontier") && Contains("enumerated"));
+  CHECK_THAT(fleet_reason(request, plan), Contains("carry the load") && Contains("binds"));
+  const std::string json = fleet_json(request, plan, 5, "0");
+  CHECK_THAT(json, Contains("tokenroof/plan/1") && !Contains("nan") && !Contains("inf"));
+  std::ostringstream csv;
+  write_fleet_csv(request, plan, csv);
+  std::istringstream in(csv.str());
+  CsvReader reader(in, "plan.csv");
+  std::size_t rows = 0;
+  double before = 0;
+  while (reader.next()) {
+    ++rows;
+    const double cost = reader.number(reader.required_column("cost_usd_per_hour")).value();
+    CHECK(cost >= before);
+    before = cost;
+  }
+  CHECK(rows == plan.deployments.size());
+}
