@@ -27,7 +27,7 @@ int run(const Options& options, std::vector<std::string> specs) {
   deliver(options, {.text =
                         [&](io::Markup markup) {
                           return side_by_side_text("Comparison, " + options.fidelity, candidates,
-                                                   markup);
+                                                   ShownSettings::all, markup);
                         },
                     .json = [&] { return side_by_side_json("compare", candidates); },
                     .csv = [&](std::ostream& out) { write_side_by_side_csv(candidates, out); }});

@@ -143,7 +143,7 @@ void add_row(io::TextTable& table, std::string name, std::vector<std::string> ce
 }  // namespace
 
 std::string side_by_side_text(const std::string& title, const std::vector<Candidate>& candidates,
-                              io::Markup markup) {
+                              ShownSettings shown, io::Markup markup) {
   std::vector<std::string> header{""};
   for (const Candidate& one : candidates) header.push_back(one.name);
   header.emplace_back("*");
@@ -157,9 +157,11 @@ std::string side_by_side_text(const std::string& title, const std::vector<Candid
     const std::vector<std::string> cells = texts_of(setting, candidates);
     const bool none = std::all_of(cells.begin(), cells.end(),
                                   [](const std::string& cell) { return cell.empty(); });
-    if (!none) add_row(settings_table, setting.key, cells);
+    if (!none && (shown == ShownSettings::all || differs(cells)))
+      add_row(settings_table, setting.key, cells);
   }
-  page.table(settings_table);
+  if (!settings_table.empty()) page.table(settings_table);
+  if (settings_table.empty()) page.line("None of the settings shown here differs.");
 
   page.section("Answers");
   io::TextTable answers(header);

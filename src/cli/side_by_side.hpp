@@ -18,11 +18,14 @@ struct Candidate {
   Answer answer;
 };
 
+/// Which settings a page shows.
+enum class ShownSettings { all, differing };
+
 /// Settings and metrics as a page: one column per candidate, "*" where they are not all alike, and
 /// factors over the first one.
 [[nodiscard]] std::string side_by_side_text(const std::string& title,
                                             const std::vector<Candidate>& candidates,
-                                            io::Markup markup);
+                                            ShownSettings shown, io::Markup markup);
 /// {"candidates": [{name, settings, verdict, bounds, metrics, factors}], "differing_settings"}
 [[nodiscard]] std::string side_by_side_json(std::string_view kind,
                                             const std::vector<Candidate>& candidates);

@@ -34,7 +34,8 @@ int before_and_after(const Options& options) {
   for (Candidate& one : both) one.answer = estimate(one.entry.scenario, fidelity(options), kernels);
   deliver(options, {.text =
                         [&](io::Markup markup) {
-                          return side_by_side_text("What if " + change, both, markup);
+                          return side_by_side_text("What if " + change, both,
+                                                   ShownSettings::differing, markup);
                         },
                     .json = [&] { return side_by_side_json("what-if", both); },
                     .csv = [&](std::ostream& out) { write_side_by_side_csv(both, out); }});

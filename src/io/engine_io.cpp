@@ -67,6 +67,8 @@ constexpr ConstantField<L> local_fields[] = {
     {"launches_per_layer", &L::launches_per_layer},
     {"launches_per_quantized_layer", &L::launches_per_quantized_layer},
 };
+static_assert(sizeof(local_fields) / sizeof(local_fields[0]) == sizeof(L) / sizeof(double),
+              "a member of LocalRuntimeConstants has no name in files");
 
 void read_defaults(ObjectReader& reader, Engine& engine) {
   if (auto defaults = reader.object("defaults")) {

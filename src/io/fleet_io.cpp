@@ -187,7 +187,8 @@ std::string fleet_text(const FleetRequest& wanted, const FleetPlan& plan, std::s
   const FleetCounts& c = plan.counts;
   text += fmt::format(
       "\n{} deployments enumerated: {} invalid layouts, {} do not fit, {} too slow at any batch, "
-      "{} too costly to matter, {} evaluated, of which {} miss the objective.\n",
+      "{} too costly or beaten by another on the same accelerator, {} evaluated, of which {} miss "
+      "the objective.\n",
       c.enumerated, c.invalid, c.does_not_fit, c.below_floor, c.too_costly, c.evaluated,
       c.objective_missed);
   return text;

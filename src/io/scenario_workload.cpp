@@ -114,6 +114,7 @@ Sessions read_sessions(ObjectReader reader) {
   sessions.users_per_system_prompt = number("users_per_system_prompt", Range::at_least(1), 1);
   sessions.turns = number("turns", Range::at_least(1), 1);
   sessions.multi_turn = reader.boolean("multi_turn").value_or(sessions.turns > 1);
+  sessions.same_question = reader.boolean("same_question").value_or(false);
   reader.finish();
   return sessions;
 }

@@ -78,6 +78,7 @@ class Plan(tool.ToolTest):
             "arrival_rate": None, "concurrency": 8}))
         self.assertIn("has no price", self.refused("--accelerators", "mi300x"))
         self.assertIn("did you mean", self.refused("--accelerators", "h10-sxm-80gb"))
+        self.assertIn("unknown accelerator", self.refused("--accelerators", ""))
         self.assertIn("fp8", self.refused("--precisions", "fp9"))
         self.assertIn("accelerator_hour", self.refused(price={"accelerator_hour": "-1 USD"}))
         self.assertIn("utilization", self.refused(price={"utilization": 0}))

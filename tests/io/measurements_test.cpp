@@ -218,7 +218,7 @@ TEST_CASE("calibrate refuses files that say nothing about engines") {
   options.engine = "vllm";
   CHECK_THAT(calibrate_file(file.path, files(), options).fit.refusal, Contains("no rows"));
   const std::filesystem::path gemm = file.path.string() + ".gemm.csv";
-  std::ofstream(gemm) << "gpu,dtype,m,n,k,latency_ms\nh100-sxm-80gb,bf16,1,1,1,1\n";
+  std::ofstream(gemm) << "gpu,gemm_dtype,m,n,k,latency_ms\nh100-sxm-80gb,bf16,1,1,1,1\n";
   CHECK_THROWS_WITH(calibrate_file(gemm, files(), options), Contains("do not depend"));
   std::filesystem::remove(gemm);
 }

@@ -70,6 +70,8 @@ struct Sessions {
   double users_per_system_prompt = 1;
   double turns = 1;
   bool multi_turn = false;  ///< each turn resends the conversation so far
+  /// Users ask the same question again and again, as load generators do: it is found too.
+  bool same_question = false;
 };
 
 /// Lengths and traffic.

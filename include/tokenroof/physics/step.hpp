@@ -102,9 +102,13 @@ template <Scalar S>
                     e.per_recurrent_layer.base() * all.recurrent_layers +
                     e.per_weight_only_layer.base() * all.weight_only_layers;
   launches *= model.machine.latency_factor;
-  if (value_of(rank.prompts) > 0) launches += e.per_prompt_layer.base() * all.layers;
   StepTime<S> time;
   time.latency = S(launches);
+  // Captured graphs hold steps of up to some hundred tokens; beyond, a prompt's launches show.
+  constexpr double graph_tokens = 512;
+  if (value_of(rank.prompts) > 0)
+    time.latency +=
+        min(S(1), rank.tokens() * (1 / graph_tokens)) * (e.per_prompt_layer.base() * all.layers);
   time.weights = rank.tokens() * (e.layer_passes * all.layers * all.hidden * all.activation_bytes) /
                  (model.machine.memory_bandwidth * model.kernels.weight_stream);
   return time;

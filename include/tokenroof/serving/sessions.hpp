@@ -3,8 +3,9 @@
 //   prompt of turn k = system + (k - 1) (question + answer) + question
 //   found            = system + (k - 1) (question + answer)     all but the new question
 // The first request under a system prompt and the first turn of a user pay for what nobody computed
-// before; with thousands of requests over tens of prompts that share vanishes and is left out. Source:
-// block-wise prefix caching as in vLLM and SGLang; the conversation stays cached between turns.
+// before; with thousands of requests over tens of prompts that share vanishes and is left out.
+// Source: block-wise prefix caching as in vLLM and SGLang; the conversation stays cached between
+// turns.
 #pragma once
 
 #include "tokenroof/describe/workload.hpp"
@@ -29,6 +30,10 @@ struct SessionLengths {
   lengths.cached = sessions.system_prompt_tokens + history;
   lengths.prompt = lengths.cached + question;
   lengths.shared = sessions.system_prompt_tokens;
+  // Whole blocks are found; of the last one half is computed in the mean.
+  constexpr double half_block = 8;
+  if (sessions.same_question && lengths.prompt > half_block)
+    lengths.cached = lengths.prompt - half_block;
   return lengths;
 }
 

@@ -63,9 +63,6 @@ std::string missing_reason(const Explainer& to, std::string_view metric) {
   return {};
 }
 
-/// TeX braces for symbols of inputs and steps are not made: the formula alone has a TeX form.
-std::string tex_block(const std::string& tex) { return "\\[ " + tex + " \\]"; }
-
 }  // namespace
 
 Explanation explain(const ScenarioEntry& entry, Fidelity fidelity, const KernelEntry& kernels,
@@ -105,19 +102,28 @@ std::string explanation_text(const Explanation& explanation, bool tex, Markup ma
   Page page(markup);
   page.title(explanation.metric + ": " + explanation.meaning);
   page.line(explanation.formula);
-  if (tex) page.line(tex_block(explanation.tex));
+  if (tex) page.line("\\[ " + explanation.tex + " \\]");
   page.line("Reference: docs/formulas.md#" + explanation.section);
   if (!explanation.value) {
     page.line("No value: " + explanation.reason + ".");
     return page.text();
   }
-  const std::vector<Align> left(4, Align::left);
   if (!explanation.inputs.empty()) {
     page.section("Numbers put in");
-    TextTable table({"symbol", "value", "meaning", "origin"}, left);
-    for (const ExplainedInput& input : explanation.inputs)
-      table.row({input.symbol, input.shown, input.meaning, input.origin});
+    TextTable table({"symbol", "value", "meaning"}, {Align::left, Align::right, Align::left});
+    std::vector<std::pair<std::string, std::string>> symbols_by_origin;
+    for (const ExplainedInput& input : explanation.inputs) {
+      table.row({input.symbol, input.shown, input.meaning});
+      const auto known = std::find_if(symbols_by_origin.begin(), symbols_by_origin.end(),
+                                      [&](const auto& one) { return one.first == input.origin; });
+      if (known == symbols_by_origin.end())
+        symbols_by_origin.emplace_back(input.origin, input.symbol);
+      else
+        known->second += ", " + input.symbol;
+    }
     page.table(table);
+    page.section("Where they are from");
+    for (const auto& [origin, symbols] : symbols_by_origin) page.line(symbols + ": " + origin);
   }
   page.section("Step by step");
   const bool adds = std::any_of(explanation.steps.begin(), explanation.steps.end(),

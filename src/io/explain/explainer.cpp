@@ -117,11 +117,41 @@ void Explainer::cache_growth() {
             "; explain kv_bytes_per_token");
 }
 
-void Explainer::constants() {
+bool Explainer::is_used(std::string_view constant, bool with_prompts) const {
+  const StepOperators& all = replica.model.operators;
+  const bool unpacks = std::any_of(all.matmuls.begin(), all.matmuls.end(),
+                                   [](const Matmul& op) { return op.unpacked(); }) ||
+                       std::any_of(all.experts.begin(), all.experts.end(),
+                                   [](const Experts& op) { return op.unpacked(); });
+  // What only the time to first token or the error band uses, or a step of another kind.
+  const std::pair<std::string_view, bool> kinds[] = {
+      {"spread_", false},
+      {"request_overhead", false},
+      {"per_prompt_token", false},
+      {"prompts_ahead", false},
+      {"prompt", with_prompts},
+      {"expert", !all.experts.empty()},
+      {"mixture", all.mixture_layers > 0},
+      {"latent", all.latent_layers > 0},
+      {"recurrent", !all.recurrents.empty()},
+      {"weight_only", all.weight_only_layers > 0},
+      {"unpack", unpacks},
+      {"bus", !all.messages.empty() && replica.model.machine.host_bus},
+      {"link_share", !all.messages.empty() && !replica.model.machine.host_bus},
+      {"all_reduce", !all.messages.empty()},
+      {"exchange", !all.messages.empty()},
+      {"ring_step", !all.messages.empty()}};
+  return std::all_of(std::begin(kinds), std::end(kinds), [&](const auto& kind) {
+    return kind.second || constant.find(kind.first) == std::string_view::npos;
+  });
+}
+
+void Explainer::constants(bool with_prompts) {
   if (replica.fidelity != Fidelity::calibrated) return;
   const auto add = [&](const ConstantNote& note, const std::string& file) {
-    result.inputs.push_back({note.name, note.meaning, std::nullopt, "", note.value,
-                             fmt::format("{}: {}, {}", file, note.source, note.date)});
+    if (is_used(note.name, with_prompts))
+      result.inputs.push_back({note.name, note.meaning, std::nullopt, "", note.value,
+                               fmt::format("{}: {}, {}", file, note.source, note.date)});
   };
   const std::string& engine = scenario.engine.has_profile ? scenario.engine.name : "default";
   for (const ConstantNote& note : entry.engine_constants) add(note, "engine profile " + engine);

@@ -43,8 +43,11 @@ class Explainer {
   void context();
   void price();
   void cache_growth();
-  /// Constants of kernels and engine, for calibrated times.
-  void constants();
+  /// Constants of kernels and engine that a calibrated step of this model uses.
+  void constants(bool with_prompts);
+
+ private:
+  [[nodiscard]] bool is_used(std::string_view constant, bool with_prompts) const;
 };
 
 // Each fills the steps of its metrics; false for a metric of another part.

@@ -75,7 +75,7 @@ bool explain_limits(Explainer& to, std::string_view metric) {
     }
   } else if (metric == "limits.latency_floor_s") {
     to.bandwidth();
-    to.constants();
+    to.constants(false);
     const StepTime<double> floor = to.replica.decode(1, 0);
     const double tokens = to.replica.tokens_per_step;
     to.part("arithmetic", floor.compute / tokens, "s");

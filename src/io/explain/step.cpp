@@ -106,7 +106,7 @@ void decode_step(Explainer& to) {
   add_model(to);
   to.bandwidth();
   to.peaks();
-  to.constants();
+  to.constants(false);
   StepLoad<double> load = decode_load(decode.batch, decode.context.base());
   const Replica& replica = to.replica;
   load.query_tokens = replica.draft_tokens + 1;
@@ -131,7 +131,7 @@ void prefill_time(Explainer& to) {
   add_model(to);
   to.bandwidth();
   to.peaks();
-  to.constants();
+  to.constants(true);
   const StepLoad<double> load = prefill_load(1.0, lengths.computed(), lengths.cached());
   if (to.replica.fidelity == Fidelity::ideal) add_ideal_sides(to, load);
   add_parts(to, load, 1);

@@ -58,6 +58,8 @@ Scenario scenario_of(const Json& run, Lookups& lookups) {
   sessions.system_prompt_tokens = prompt.value("shared_system_prompt_tokens", 0.0);
   sessions.distinct_system_prompts = prompt.value("distinct_system_prompts", 1.0);
   sessions.users_per_system_prompt = prompt.value("users_per_system_prompt", 1.0);
+  // The generator draws a question for each user once; its "chats" send it again.
+  sessions.same_question = prompt.value("multi_turn_chat", false);
   scenario.workload.sessions = sessions;
   return scenario;
 }
