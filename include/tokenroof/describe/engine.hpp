@@ -64,9 +64,13 @@ struct Engine {
 };
 
 /// Whether `version` is `since` or later, compared number by number ("0.19.1" is after "0.9", and
-/// "0.20.1rc1" counts as 0.20.1). An empty version is the newest; an empty `since` the oldest.
+/// "0.20.1rc1" counts as 0.20.1). An empty version, or a name such as "nightly", is the newest; an
+/// empty `since` the oldest.
 [[nodiscard]] constexpr bool version_at_least(std::string_view version, std::string_view since) {
-  if (version.empty() || since.empty()) return true;
+  const auto starts = [](std::string_view text) {
+    return text.front() >= '0' && text.front() <= '9';
+  };
+  if (version.empty() || since.empty() || !starts(version)) return true;
   const auto next_number = [](std::string_view& text) {
     long number = 0;
     while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
