@@ -197,7 +197,6 @@ void add_cost(Page& page, const Answer& answer) {
 /// those with the same value share that.
 void add_defaults(Page& page, const ScenarioEntry& entry) {
   if (entry.defaults_used.empty()) return;
-  page.section("Defaults used");
   struct Line {
     std::string text, section, value;
   };
@@ -217,8 +216,10 @@ void add_defaults(Page& page, const ScenarioEntry& entry) {
     line.section = section;
     line.value = " " + used.value;
   }
+  std::string text;
   for (const auto& [origin, line] : by_origin)
-    page.line(fmt::format("{}: {}{}.", origin, line.text, line.value));
+    text += fmt::format("{}{}: {}{}.", text.empty() ? "" : " ", origin, line.text, line.value);
+  page.line(text);
 }
 
 void add_notes(Page& page, const Answer& answer, const ScenarioEntry& entry) {
@@ -242,8 +243,6 @@ void add_notes(Page& page, const Answer& answer, const ScenarioEntry& entry) {
     reasons.push_back(missing.reason);
     lines.push_back(missing.metric + " is not said: " + missing.reason);
   }
-  if (lines.empty()) return;
-  page.section("Notes");
   for (const std::string& line : lines) page.line(line + ".");
 }
 
@@ -261,6 +260,7 @@ std::string answer_text(const Answer& answer, const ScenarioEntry& entry, Markup
     if (answer.limits) add_landmarks(page, answer);
     add_cost(page, answer);
   }
+  page.section("Defaults and notes");
   add_defaults(page, entry);
   add_notes(page, answer, entry);
   return page.text();

@@ -1,6 +1,4 @@
 // A grid of scenarios, row by row.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -41,7 +41,7 @@ struct EngineConstants {
   double expert_rate = 1;            ///< compute rate of grouped multiplies over the kernels' own
   double attention_rows = 64;        ///< query rows that decode attention pads a KV head's group to
   double vector_attention = 0;       ///< decode attention off the tensor units: share of their peak
-  double tensor_group = 0;  ///< but groups of so many query heads of 128 on them; 0: no group
+  double tensor_group = 0;      ///< but groups of so many query heads of 128 on them; 0: no group
   double mixture_slowdown = 1;  ///< factor on mixtures with one attention rank, >= 1
   double communication_overlap = 0;  ///< share of collectives hidden behind compute, [0, 1)
 

@@ -11,6 +11,7 @@
 
 #include <cmath>
 
+#include "tokenroof/core/scalar.hpp"
 #include "tokenroof/core/units.hpp"
 
 namespace tokenroof {
