@@ -1,4 +1,6 @@
 // 14  What is the time to first token made of?
+#include <cmath>
+
 #include "support.hpp"
 #include "tokenroof/decide/estimate.hpp"
 #include "tokenroof/decide/simulated.hpp"
@@ -46,7 +48,7 @@ int main(int argc, char** argv) {
       for (const Seconds time : {overhead, parts.admission, parts.scheduling, parts.prefill_queue,
                                  parts.prefill, overhead + parts.ttft, overhead + parts.ttft_p95,
                                  run.ttft.mean, run.ttft.p95, parts.tpot * token})
-        rows.back().push_back(time / millisecond);
+        rows.back().push_back(std::round(1e3 * (time / millisecond)) / 1e3);
     }
     report.say(
         "{} on {} devices, prompts of {} and answers of {} tokens in the mean, prompts riding with "
@@ -65,10 +67,10 @@ int main(int argc, char** argv) {
                   "own_prompt", "ttft", "ttft_p95", "simulated", "simulated_p95", "tpot"},
                  rows);
     report.say(
-        "Own work stays; at low load waiting for the step that is running and for the share that "
-        "decodes take of the own one adds most. Only close to the limit is there a queue for a "
-        "place, and then it is nearly everything: {} of the last row ({} of its requests wait for "
-        "a place). The stream slows down far less: that is set by the bytes a step moves.",
+        "At low load most of it is own work. What others bring ahead of it comes next, and close "
+        "to the limit the queue for a place is nearly everything: {} in the last row, though only "
+        "{} of the requests wait for one. There a few per cent of the rate decide. The time per "
+        "token grows far less: bytes moved by a step set it.",
         percent(parts.admission / (overhead + parts.ttft), 3),
         percent(parts.waiting_probability, 3));
   });

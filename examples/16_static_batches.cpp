@@ -8,74 +8,73 @@ using namespace tokenroof;
 using namespace example;
 
 namespace {
-/// Requests in batches of `size`, in order of arrival, each run until its longest member ends: mean
-/// wait for the first token, and the rate once requests are never short.
 struct StaticRun {
-  Seconds ttft, busy;
+  Seconds ttft, busy, free;  ///< mean; time of all batches; end of the last one
 };
-StaticRun run_static(const std::vector<SimulatedRequest>& requests, std::size_t size,
-                     Seconds prefill, Seconds step) {
+/// Requests in batches of `size`, in order of arrival, each run until its longest member ends.
+StaticRun run_static(const std::vector<SimulatedRequest>& requests, int size, Seconds prefill,
+                     Seconds step) {
   StaticRun run;
-  Seconds free;
-  for (std::size_t first = 0; first + size <= requests.size(); first += size) {
-    const Seconds start = max(free, requests[first + size - 1].arrival);
+  for (auto first = requests.begin(); first != requests.end(); first += size) {
+    const Seconds start = max(run.free, (first + size - 1)->arrival);
     int longest = 0;
-    for (std::size_t i = first; i < first + size; ++i) {
-      longest = std::max(longest, requests[i].output);
-      run.ttft += start + prefill - requests[i].arrival;
+    for (auto r = first; r != first + size; ++r) {
+      longest = std::max(longest, r->output);
+      run.ttft += (start + prefill - r->arrival) / static_cast<double>(requests.size());
     }
-    const Seconds length = prefill + (longest - 1) * step;
-    free = start + length;
-    run.busy += length;
+    run.free = start + prefill + (longest - 1) * step;
+    run.busy += run.free - start;
   }
-  run.ttft /= static_cast<double>(requests.size() / size * size);
   return run;
 }
 }  // namespace
 
 int main(int argc, char** argv) {
   return run(argc, argv, [](const Spec& spec, Report& report) {
-    const std::size_t requests = static_cast<std::size_t>(spec.one("requests"));
-    const double share = spec.one("load");
+    Scenario scenario = spec.scenario();
+    auto& open = std::get<OpenLoop>(scenario.workload.traffic);
+    scenario.workload.lengths.kind = LengthLaw::Kind::lognormal;
+    ScenarioRun how;
     Rows rows;
-    for (const std::string& lengths : spec.texts("lengths"))
+    for (const double deviation : spec.list<double>("deviations"))
       for (const double size : spec.list<double>("batches")) {
-        Scenario scenario =
-            spec.scenario({"workload.lengths=" + lengths,
-                           "engine.max_sequences=" + std::to_string(static_cast<int>(size))});
-        auto& open = std::get<OpenLoop>(scenario.workload.traffic);
-        const Replica replica = reduce(scenario, Fidelity::calibrated);
-        const double output = replica.lengths.output, prompt = replica.lengths.prompt;
         const int batch = static_cast<int>(size);
-        const double padding =
-            padding_loss_lognormal(batch, scenario.workload.lengths.squared_cv(output));
-        const Seconds prompts = replica.step(prefill_load(size, prompt)).total();
-        const Seconds step = replica.decode(size, prompt + 0.5 * padding * output).total();
-        const RequestsPerSecond limit =
-            static_batch_rate(batch, prompts / size, step, padding * output - 1);
-
-        open.arrival_rate = share * limit;
-        const Answer answer = estimate(scenario);
-        const StaticRun fixed = run_static(simulated_requests(scenario, requests, 1),
-                                           static_cast<std::size_t>(batch), prompts, step);
-        const SimulationResult run = simulate_scenario(scenario, {.requests = requests}).run;
-        rows.push_back({lengths, size, padding, limit,
-                        std::floor(static_cast<double>(requests) / size) * size / fixed.busy.base(),
-                        answer.serving.limit_rate, *answer.serving.limit_rate / limit,
-                        batch_fill_wait(batch, open.arrival_rate), fixed.ttft,
-                        answer.serving.ttft.mean, run.ttft.mean, step / millisecond,
+        scenario.workload.lengths.cv = deviation;
+        scenario.engine.max_sequences = batch;
+        how.requests = static_cast<std::size_t>(size * spec.one("static_batches"));
+        const Replica replica = reduce(scenario, Fidelity::calibrated);
+        const double padding = padding_loss_lognormal(batch, deviation * deviation);
+        const double longest = padding * replica.lengths.output;
+        const Seconds prompts = replica.step(prefill_load(size, replica.lengths.prompt)).total();
+        const Seconds step = replica.decode(size, replica.lengths.prompt + 0.5 * longest).total();
+        const RequestsPerSecond limit = static_batch_rate(batch, prompts / size, step, longest - 1);
+        open.arrival_rate = spec.one("load") * limit;
+        const ServingAnswer joined = estimate(scenario).serving;
+        Scenario full = scenario;
+        full.workload.traffic = ClosedLoopTraffic{8 * size * request};
+        const RequestsPerSecond most = *estimate(full).serving.request_rate;
+        const StaticRun batches =
+            run_static(simulated_requests(scenario, how.requests, how.seed), batch, prompts, step);
+        const SimulationResult run = simulate_scenario(scenario, how).run;
+        rows.push_back({deviation, size, padding, limit,
+                        static_cast<double>(how.requests) * request / batches.busy, most,
+                        most / limit, batch_fill_wait(batch, open.arrival_rate), batches.ttft,
+                        joined.ttft.mean, run.ttft.mean, step / millisecond,
                         run.tpot.mean / millisecond});
       }
-    report.say("Claim: continuous batching lets requests join and leave at any step.");
     report.say(
-        "What it buys: a batch that starts and ends together is padded to its longest answer, and "
-        "waits to fill up. Rates in requests/s: of static batches by formula and simulated, and "
-        "the limit of the engine with as many places. Times to first token in s when {} of the "
-        "static limit arrives: filling alone, all of it (simulated), and continuous by formula and "
-        "simulated. Time per token in ms.",
-        percent(share, 3));
-    report.table({"lengths", "batch", "padding", "static", "static_simulated", "continuous", "gain",
-                  "fill", "static_ttft", "ttft", "ttft_simulated", "static_tpot", "tpot"},
+        "Claim: continuous batching lets requests join and leave at any step. Right: a batch that "
+        "starts and ends together waits to fill and is padded to its longest answer. Requests/s of "
+        "static batches by formula and simulated, and of an engine kept full with as many places; "
+        "first tokens in s when {} of the static rate arrives: filling, all of it (simulated), and "
+        "continuous by formula and simulated; times per token in ms.",
+        percent(spec.one("load"), 3));
+    report.table({"deviation", "batch", "padding", "static", "static_simulated", "continuous",
+                  "gain", "fill", "static_ttft", "ttft", "ttft_simulated", "static_tpot", "tpot"},
                  rows);
+    report.say(
+        "The gain in rate is the padding that falls away: more, the more lengths vary and the "
+        "larger "
+        "the batch; none with equal lengths. First tokens come sooner in every row.");
   });
 }
