@@ -54,15 +54,14 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
   MemoryPlan memory =
       memory_lines(scenario.model, scenario.accelerator, scenario.engine, scenario.precision,
                    scenario.deployment, TokensPerRequest::from_base(replica.lengths.longest),
-                   {.draft_tokens = replica.draft_tokens});
+                   memory_options(scenario));
   if (memory.deficit > Bytes{} || memory.concurrency < 1) return Evaluation::does_not_fit;
   admit(replica, scenario, std::move(memory));
   if (replica.admission < 1) return Evaluation::does_not_fit;
   const auto& open = std::get<OpenLoop>(scenario.workload.traffic);
   const std::vector<Seconds> steps = replica.token_times();
   EngineLoad load = engine_load(replica, scenario, open, 1);
-  const PrefillLaw law =
-      prompt_law(replica, scenario.workload, std::max(1.0, 0.25 * replica.admission));
+  const PrefillLaw law = full_load_law(replica, scenario, load, steps);
   load.prefill = law.shares();
   const Seconds overhead = request_overhead(replica);
   const auto meets = [&](const EngineEstimate& e) {

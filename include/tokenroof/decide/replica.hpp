@@ -86,19 +86,22 @@ struct Replica {
   [[nodiscard]] StepTime<double> prefill(double computed, double cached) const {
     return step(prefill_load(1.0, computed, cached));
   }
-  /// What a prompt adds to a step that decodes `sequences`.
-  [[nodiscard]] Seconds prefill_beside(double computed, double cached, double sequences) const {
+  /// What one of `together` prompts adds to a step that decodes `sequences`: they share what a step
+  /// with prompts costs whatever their number.
+  [[nodiscard]] Seconds prefill_beside(double computed, double cached, double sequences,
+                                       double together = 1) const {
     StepLoad<double> load = decode_load(sequences, lengths.live);
     const Seconds alone = step(load).total();
-    load.prompts = 1;
+    load.prompts = together;
     load.prompt_tokens = computed;
     load.prefix_tokens = cached;
-    return step(load).total() - alone;
+    return (step(load).total() - alone) / together;
   }
   /// Prefill as the engine schedules it: riding with `sequences` decodes, or alone.
-  [[nodiscard]] Seconds prompt_time(double computed, double cached, double sequences) const {
+  [[nodiscard]] Seconds prompt_time(double computed, double cached, double sequences,
+                                    double together = 1) const {
     return prompts_first || sequences < 1 ? prefill(computed, cached).total()
-                                          : prefill_beside(computed, cached, sequences);
+                                          : prefill_beside(computed, cached, sequences, together);
   }
   bool prompts_first = false;
 
@@ -126,6 +129,16 @@ namespace detail {
         expected_tokens(scenario.speculation->acceptance, replica.draft_tokens);
   }
   return replica;
+}
+
+/// What speculation takes of each device's memory.
+[[nodiscard]] inline MemoryOptions memory_options(const Scenario& scenario) {
+  MemoryOptions options;
+  if (!scenario.speculation) return options;
+  options.draft_tokens = scenario.speculation->draft_tokens;
+  options.draft_memory = scenario.speculation->draft_memory /
+                         static_cast<double>(scenario.deployment.devices_per_replica());
+  return options;
 }
 
 /// Takes over `plan` and what it admits. Sequences hold their live length in the mean, not the
@@ -160,7 +173,7 @@ inline void admit(Replica& replica, const Scenario& scenario, MemoryPlan plan) {
   MemoryPlan plan =
       memory_plan(scenario.model, scenario.accelerator, scenario.engine, scenario.precision,
                   scenario.deployment, TokensPerRequest::from_base(replica.lengths.longest),
-                  {.draft_tokens = replica.draft_tokens});
+                  detail::memory_options(scenario));
   if (plan.verdict.outcome == Outcome::invalid_layout) {
     replica.memory = std::move(plan);
     return replica;

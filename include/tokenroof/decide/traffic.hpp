@@ -33,16 +33,26 @@ namespace detail {
   return engine.request_overhead + replica.lengths.prompt * engine.per_prompt_token;
 }
 
-/// Law of prompt times while about `running` sequences decode.
+/// Law of prompt times while about `running` sequences decode and `together` prompts share a step.
 [[nodiscard]] inline PrefillLaw prompt_law(const Replica& replica, const Workload& workload,
-                                           double running) {
+                                           double running, double together = 1) {
   const double hits = replica.lengths.hit_share;
   const auto time = [&](double tokens) {
     const double cached = tokens / std::max(1e-9, 1 - hits) * hits;
-    return replica.prompt_time(tokens, cached, running);
+    return replica.prompt_time(tokens, cached, running, together);
   };
   return prefill_law(workload.lengths, TokensPerRequest::from_base(replica.lengths.computed()),
                      time);
+}
+
+/// Prompts that share a step when `rate` arrive a second and `running` decode: those that come
+/// during a step, as far as the token budget holds them.
+[[nodiscard]] inline double prompts_together(const Replica& replica, const Engine& engine,
+                                             RequestsPerSecond rate, double running) {
+  const double computed = replica.lengths.computed();
+  const Seconds prompt = replica.prompt_time(computed, replica.lengths.cached(), running);
+  const double coming = rate.base() * (replica.token_time(running) + prompt).base();
+  return std::clamp(coming, 1.0, std::max(1.0, engine.max_batched_tokens / computed));
 }
 
 [[nodiscard]] inline EngineLoad engine_load(const Replica& replica, const Scenario& scenario,
@@ -69,6 +79,23 @@ namespace detail {
   if (scenario.accelerator.scale_out) link = scenario.accelerator.scale_out->bandwidth;
   if (stated) return moved / *stated;
   return moved / (link * static_cast<double>(scenario.deployment.devices_per_replica()));
+}
+
+/// Law of prompt times at `rate` arrivals a second to this replica.
+[[nodiscard]] inline PrefillLaw law_at(const Replica& replica, const Scenario& scenario,
+                                       RequestsPerSecond rate, double running) {
+  return prompt_law(replica, scenario.workload, running,
+                    prompts_together(replica, scenario.engine, rate, running));
+}
+
+/// The same of a replica at its limit: a full batch, prompts sharing steps as they would then. What
+/// a deployment can do must not depend on what is asked of it.
+[[nodiscard]] inline PrefillLaw full_load_law(const Replica& replica, const Scenario& scenario,
+                                              EngineLoad load, StepTimes steps) {
+  const double most = std::max(1.0, replica.admission);
+  const PrefillLaw alone = law_at(replica, scenario, {}, most);
+  load.prefill = alone.shares();
+  return law_at(replica, scenario, engine_limit(load, steps), most);
 }
 
 /// Whether latencies keep to the objective; unset limits always hold.
@@ -151,25 +178,31 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   const double replicas = scenario.deployment.replicas;
   const std::vector<Seconds> steps = replica.token_times();
   EngineLoad load = detail::engine_load(replica, scenario, open, replicas);
-  double running = std::max(1.0, 0.25 * replica.admission);
-  EngineEstimate e;
-  PrefillLaw law;
-  for (int pass = 0; pass < 2;
-       ++pass) {  // prompt times depend a little on the batch they ride with
-    law = detail::prompt_law(replica, scenario.workload, running);
-    load.prefill = law.shares();
-    e = engine_estimate(load, steps);
-    if (!e.stable) break;
-    running = std::max(1.0, e.running.base());
-  }
+  // What the deployment can do at most: a full batch, prompts sharing steps as they would then.
+  const double most = std::max(1.0, replica.admission);
+  const auto law_at = [&](RequestsPerSecond rate, double running) {
+    return detail::prompt_law(replica, scenario.workload, running,
+                              detail::prompts_together(replica, scenario.engine, rate, running));
+  };
+  PrefillLaw law = law_at({}, most);
+  load.prefill = law.shares();
+  law = law_at(engine_limit(load, steps), most);
+  load.prefill = law.shares();
   TrafficAnswer answer;
   ServingAnswer& serving = answer.serving;
-  serving.limit_rate = e.limit * replicas;
-  serving.utilization = e.load;
+  serving.limit_rate = engine_limit(load, steps) * replicas;
+  serving.utilization = open.arrival_rate / *serving.limit_rate;
   const Seconds overhead = detail::request_overhead(replica);
   serving.objective_rate = replicas * largest_rate(load, steps, [&](const EngineEstimate& at) {
                              return detail::keeps(scenario.objective, at, overhead);
                            });
+
+  EngineEstimate e = engine_estimate(load, steps);
+  for (int pass = 0; pass < 2 && e.stable; ++pass) {  // prompt times depend on the batch they meet
+    law = detail::law_at(replica, scenario, load.arrivals, std::max(1.0, e.running.base()));
+    load.prefill = law.shares();
+    e = engine_estimate(load, steps);
+  }
   if (!e.stable) {
     answer.running = replica.admission;
     detail::set_unstable(

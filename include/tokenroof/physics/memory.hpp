@@ -87,6 +87,7 @@ struct MemoryOptions {
   std::optional<Bytes> kv_pool{};  ///< of a rank, stated
   bool nominal_memory = false;     ///< plan with the memory as sold
   int draft_tokens = 0;            ///< speculation
+  Bytes draft_memory{};            ///< of a draft model, per device: counts as reserve
 };
 
 namespace detail {
@@ -115,6 +116,7 @@ namespace detail {
   } else {
     plan.reserve = up(engine.reserve);
   }
+  plan.reserve = plan.reserve + up(options.draft_memory);
 
   const Bytes claimed = plan.claimed();
   if (options.kv_pool) {
