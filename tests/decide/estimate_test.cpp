@@ -114,7 +114,11 @@ TEST_CASE("speculation pays while memory bound and loses when compute bound") {
   s.workload.traffic = ClosedLoopTraffic{1 * request};
   const TokensPerSecond plain = estimate(s).decode->per_sequence;
   s.speculation = Speculation{4, 0.8, 0.05, {}};
-  CHECK(estimate(s).decode->per_sequence > 1.5 * plain);
+  const Answer drafted = estimate(s);
+  CHECK(drafted.decode->per_sequence > 1.5 * plain);
+  Seconds sum;
+  for (const OperatorTime& line : drafted.breakdown) sum += line.time.total();
+  CHECK(sum / drafted.decode->step == Approx(1).epsilon(1e-12));
 }
 
 TEST_CASE("separate pools answer, or say that they are full") {

@@ -20,7 +20,14 @@ namespace detail {
 /// The decode step operator by operator, largest first.
 [[nodiscard]] inline std::vector<OperatorTime> breakdown(const Replica& replica, double batch) {
   std::vector<OperatorTime> lines;
-  visit_step(replica.model, decode_load(batch, replica.lengths.live), replica.fidelity,
+  StepLoad<double> load = decode_load(batch, replica.lengths.live);
+  if (replica.draft_tokens > 0) {
+    StepTime<double> drafts = replica.step(load);
+    drafts *= replica.draft_tokens * replica.draft_cost;
+    lines.push_back({OperatorKind::draft, {}, drafts});
+    load.query_tokens = replica.draft_tokens + 1;
+  }
+  visit_step(replica.model, load, replica.fidelity,
              [&](OperatorKind kind, const OperatorCost<double>& c, const StepTime<double>& time) {
                for (OperatorTime& line : lines) {
                  if (line.kind != kind) continue;

@@ -37,6 +37,7 @@ enum class OperatorKind {
   stage_transfer,
   small_kernels,
   host,
+  draft,
 };
 inline constexpr const char* operator_names[] = {"query_key_value",
                                                  "latent_query",
@@ -59,7 +60,8 @@ inline constexpr const char* operator_names[] = {"query_key_value",
                                                  "gather_logits",
                                                  "stage_transfer",
                                                  "small_kernels",
-                                                 "host"};
+                                                 "host",
+                                                 "draft"};
 [[nodiscard]] constexpr const char* to_string(OperatorKind kind) {
   return operator_names[static_cast<int>(kind)];
 }
