@@ -117,18 +117,3 @@ TEST_CASE("what is no trace is refused", "[trace]") {
   CHECK_THROWS_AS(read("TIMESTAMP,ContextTokens\n"), SpecError);
   CHECK_THROWS_AS(load_trace("/nowhere/trace.csv"), SpecError);
 }
-
-TEST_CASE("the Azure files of 2023, when they are there", "[trace]") {
-  const std::filesystem::path folder = "/work/shared/data/traces";
-  if (!std::filesystem::exists(folder)) return;
-  const ReducedTrace conv = reduce_trace(folder / "AzureLLMInferenceTrace_conv.csv");
-  CHECK(conv.summary.requests() == 19366);
-  CHECK(conv.summary.rate().base() == Approx(5.53).epsilon(0.001));
-  CHECK(conv.summary.input().quantile(0.5) == 1020);
-  CHECK(conv.summary.input().quantile(0.99) == 4142);
-  CHECK(conv.summary.output().quantile(0.9) == 424);
-  const ReducedTrace code = reduce_trace(folder / "AzureLLMInferenceTrace_code.csv");
-  CHECK(code.summary.requests() == 8819);
-  CHECK(code.summary.burst_factor() == Approx(4.1).epsilon(0.01));
-  CHECK(load_trace(folder / "AzureLLMInferenceTrace_code.csv").requests.size() == 8819);
-}

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -18,18 +17,24 @@ namespace tokenroof {
 
 namespace detail {
 
+/// `value` >= 0 with `digits` decimals.
+[[nodiscard]] inline std::string decimal_text(double value, int digits) {
+  long long scale = 1;
+  for (int i = 0; i < digits; ++i) scale *= 10;
+  const long long rounded = std::llround(value * static_cast<double>(scale));
+  std::string fraction = std::to_string(rounded % scale);
+  fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');
+  return std::to_string(rounded / scale) + "." + fraction;
+}
+
 /// "12.34 GiB".
 [[nodiscard]] inline std::string gib_text(Bytes bytes) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.2f GiB", bytes / gibibyte);
-  return text;
+  return decimal_text(bytes / gibibyte, 2) + " GiB";
 }
 
 /// A fraction rounded up to three digits.
 [[nodiscard]] inline std::string fraction_text(double fraction) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3f", std::ceil(fraction * 1000 - 1e-9) / 1000);
-  return text;
+  return decimal_text(std::ceil(fraction * 1000 - 1e-9) / 1000, 3);
 }
 
 /// `precision` with every matrix that is wider than `format` stored in it; embedding and head stay.

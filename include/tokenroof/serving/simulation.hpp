@@ -12,9 +12,9 @@
 
 namespace tokenroof {
 
-/// Runs `requests` (sorted by arrival) through `engine`. `step_time(const SimulatedStep&) -> Seconds`
-/// must be positive for a load that is not empty. Deterministic: no clock, no hidden randomness.
-/// A request that could never fit the pool is rejected and counted; nothing throws.
+/// Runs `requests` (sorted by arrival) through `engine`. `step_time(const SimulatedStep&) ->
+/// Seconds` must be positive for a load that is not empty. Deterministic: no clock, no hidden
+/// randomness. A request that could never fit the pool is rejected and counted; nothing throws.
 /// Time grows with steps, not tokens: 9,000 requests of 250 tokens take some milliseconds.
 template <class StepTime>
 [[nodiscard]] SimulationResult simulate(const std::vector<SimulatedRequest>& requests,
