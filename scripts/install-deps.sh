@@ -5,10 +5,10 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libeigen3-dev libcli11-dev
-          libbenchmark-dev libxlsxwriter-dev)
+          libbenchmark-dev)
 if [ "${1:-}" = test ]; then
   packages+=(catch2 librapidcheck-dev libboost-math-dev clang-14 clang-format pkg-config python3
-             libreoffice-calc-nogui parallel libxml2-utils gnumeric emscripten)
+             libreoffice-calc-nogui parallel emscripten)
 fi
 
 missing=()
