@@ -1,5 +1,6 @@
 // plan S: which deployment meets the objective at the least cost.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 
 #include "cli/output.hpp"
@@ -16,6 +17,8 @@ struct PlanOptions {
 };
 
 int run(const Options& options, const PlanOptions& own) {
+  if (!std::isfinite(own.limits.headroom) || !std::isfinite(own.limits.cost_window))
+    throw CLI::ValidationError("--headroom and --window", "expected finite numbers");
   const io::Catalog data = catalog(options);
   FleetRequest wanted = io::fleet_request(scenario(options, data), data, own.search);
   wanted.most_devices = own.limits.most_devices;
@@ -64,7 +67,7 @@ extern const Verb plan_verb;
 const Verb plan_verb{
     "plan", "The cheapest deployments that meet the objective, and the frontier of cost and speed",
     "  tokenroof plan scenario.json\n"
-    "  tokenroof plan scenario.json --accelerators h100,h200,b200,mi300x --precisions bf16,fp8\n"
+    "  tokenroof plan scenario.json --accelerators h100,h200,b200 --precisions bf16,fp8\n"
     "  tokenroof plan scenario.json --headroom 0.2 --spare 1 --whole-nodes -o plan.csv\n"
     "The scenario needs an arrival_rate and an objective. Exit code 1 when nothing will do.",
     declare};

@@ -1,6 +1,7 @@
 #include "io/hf_scheme.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace tokenroof::io {
@@ -227,6 +228,10 @@ std::optional<Scheme> read_scheme(const Json& object, const std::string& pointer
   const std::string& method = scheme.method;
   const double bits = number_at(object, "bits", 4);
   const double group = number_at(object, "group_size", 128);
+  if (bits < 1 || bits > 16 || bits != std::floor(bits))
+    faults.add(join_pointer(pointer, "bits"), "expected a whole number of bits from 1 to 16");
+  if (object.contains("group_size") && group < 1 && group != -1)
+    faults.add(join_pointer(pointer, "group_size"), "expected a group of at least 1, or -1");
   if (method == "modelopt" || method == "modelopt_fp4" || method == "nvfp4" ||
       (method.empty() && object.contains("quant_algo"))) {
     return read_modelopt(object, scheme, pointer, faults) ? std::optional(scheme) : std::nullopt;

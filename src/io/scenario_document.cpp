@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <iostream>
 #include <iterator>
 
@@ -71,6 +73,16 @@ ScenarioEntry ScenarioDocument::read(const Catalog& catalog) const {
   scenario.price = read_price_part(reader, scenario.accelerator, context);
   scenario.speculation = read_speculation_part(reader);
   scenario.disaggregation = read_disaggregation_part(reader);
+  if (scenario.disaggregation) {
+    const int pools =
+        scenario.disaggregation->prefill_replicas + scenario.disaggregation->decode_replicas;
+    int& replicas = scenario.deployment.replicas;
+    if (replicas != 1 && replicas != pools)
+      faults.add("/deployment/replicas",
+                 fmt::format("expected {}, the replicas of both pools, or nothing; got {}", pools,
+                             replicas));
+    replicas = pools;
+  }
   reader.finish();
   faults.throw_if_any();
   return entry;

@@ -1,4 +1,5 @@
 // --set key=value.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -136,6 +137,21 @@ Json& place(Json& scenario, const std::vector<std::string>& keys, std::string_vi
   return *at;
 }
 
+// Kinds of traffic exclude each other: stating one takes the others away.
+void drop_other_traffic(Json& scenario, const std::vector<std::string>& keys) {
+  static const std::vector<std::string> kinds[] = {
+      {"arrival_rate", "arrival_squared_cv"}, {"concurrency"}, {"batch", "context_tokens"}};
+  if (keys.size() != 2 || keys[0] != "workload") return;
+  Json& workload = scenario["workload"];
+  if (workload.contains(keys[1]) && workload[keys[1]].is_null()) return;
+  for (const auto& kind : kinds) {
+    if (std::find(kind.begin(), kind.end(), keys[1]) == kind.end()) continue;
+    for (const auto& other : kinds)
+      if (&other != &kind)
+        for (const std::string& key : other) workload.erase(key);
+  }
+}
+
 }  // namespace
 
 void apply_override(Json& scenario, std::string_view assignment, const Catalog& catalog,
@@ -169,6 +185,7 @@ void apply_override(Json& scenario, std::string_view assignment, const Catalog& 
   }
   scenario = std::move(changed);
   inlined = std::move(origins);
+  drop_other_traffic(scenario, keys);
 }
 
 }  // namespace tokenroof::io

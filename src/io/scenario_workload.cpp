@@ -185,6 +185,8 @@ void read_stated_lengths(ObjectReader& reader, const ScenarioContext& context, W
                           step ? step->context : TokensPerRequest{});
   workload.output =
       length("output_tokens", workload.lengths.output_samples, TokensPerRequest::from_base(1));
+  if (workload.output.base() < 1)
+    reader.faults().add(reader.pointer("output_tokens"), "expected at least 1 token");
 }
 
 }  // namespace

@@ -124,10 +124,12 @@ TEST_CASE("ideal <= roofline <= calibrated") {
                           qwen3_30b()};
   CHECK(rc::check("for any load, layout and precision", [&] {
     const Model& model = models[whole(0, 4)];
-    const Deployment layout{.tensor_parallel = 1 << whole(0, 4),
-                            .pipeline_parallel = whole(1, 3),
-                            .expert_parallel = 1};
-    const Precision precision = uniform_precision(whole(0, 1) ? formats::bf16 : formats::fp8);
+    Deployment layout{.tensor_parallel = 1 << whole(0, 4), .pipeline_parallel = whole(1, 3)};
+    layout.attention_data_parallel = 1 << whole(0, 3);
+    const int ranks = layout.tensor_parallel * layout.attention_data_parallel;
+    layout.expert_parallel = whole(0, 1) ? std::min(8, ranks) : 1;
+    const Format stored[] = {formats::bf16, formats::fp8, formats::fp8_block, formats::int4};
+    const Precision precision = uniform_precision(stored[whole(0, 3)]);
     auto step = reduce(
         model, gpu(of_any_size(1e13, 5e15), of_any_size(2e11, 2e13), of_any_size(1e10, 2e12)),
         layout, precision);
@@ -146,6 +148,21 @@ TEST_CASE("ideal <= roofline <= calibrated") {
     RC_ASSERT(at_most(ideal, roofline));
     RC_ASSERT(at_most(roofline, calibrated));
   }));
+}
+
+TEST_CASE("a prompt on one of many attention ranks costs the experts no more") {
+  const auto one = reduce(deepseek_v3(), h100(), {});
+  Deployment wide;
+  wide.attention_data_parallel = wide.expert_parallel = 16;
+  const auto many = reduce(deepseek_v3(), h100(), wide);
+  const auto flops = [](const StepModel<double>& model) {
+    const auto rank = rank_load(model.operators, prefill_load(1.0, 4096.0));
+    double sum = 0;
+    for (const Experts& op : model.operators.experts)
+      sum += cost(model.operators, op, rank).flops * op.expert_parallel;
+    return sum;
+  };
+  CHECK(flops(many) == Approx(flops(one)));
 }
 
 TEST_CASE("more bandwidth, more peak and faster links never slow a step") {

@@ -53,9 +53,13 @@ namespace detail {
   answer.bound = answer.parts.bound();
   const Seconds token_time = answer.step / replica.tokens_per_step;
   answer.per_sequence = 1 * token / token_time;
-  answer.total = answer.per_sequence * batch * static_cast<double>(scenario.deployment.replicas);
+  int replicas = scenario.deployment.replicas;
+  if (scenario.disaggregation) replicas = scenario.disaggregation->decode_replicas;
+  answer.total = answer.per_sequence * batch * static_cast<double>(replicas);
   double compute = 0, memory = 0;
-  const auto rank = rank_load(replica.model.operators, decode_load(batch, replica.lengths.live));
+  StepLoad<double> load = decode_load(batch, replica.lengths.live);
+  load.query_tokens = replica.draft_tokens + 1;
+  const auto rank = rank_load(replica.model.operators, load);
   for_each_operator(replica.model.operators, [&](const auto& op) {
     const auto c = cost(replica.model.operators, op, rank);
     if constexpr (requires { op.multiply; })
@@ -80,8 +84,7 @@ namespace detail {
 
 /// Resource time of tokens: a prompt owns its prefill, an output token its share of a step.
 [[nodiscard]] inline EconomicsAnswer economics_of(const Replica& replica, const Scenario& scenario,
-                                                  const DecodeAnswer& decode,
-                                                  const PrefillAnswer& prefill, double devices) {
+                                                  const DecodeAnswer& decode, double devices) {
   EconomicsAnswer answer;
   answer.utilization = scenario.price.utilization;
   if (scenario.accelerator.power)
@@ -91,7 +94,8 @@ namespace detail {
   answer.deployment_price = price * devices;
   const double per_replica = scenario.deployment.devices_per_replica();
   const WorkloadLengths& lengths = replica.lengths;
-  const ByClass<Seconds> time = request_time(prefill.time, Seconds{}, lengths.output * token,
+  const Seconds prompt = replica.prefill_share(lengths.computed(), lengths.cached());
+  const ByClass<Seconds> time = request_time(prompt, Seconds{}, lengths.output * token,
                                              Seconds(decode.step / replica.tokens_per_step),
                                              std::max(1e-9, decode.batch) * token);
   const ByClass<Dollars> bill = request_cost(time, price, per_replica, scenario.price.utilization);
@@ -171,6 +175,9 @@ namespace detail {
     return answer;
   }
 
+  const double stated = static_cast<double>(scenario.model.maximum_context);
+  if (stated > 0 && replica.lengths.longest > stated)
+    answer.notes.push_back("requests are longer than the model's own maximum context");
   TrafficAnswer traffic;
   const auto* single = std::get_if<SingleStep>(&scenario.workload.traffic);
   if (single) {
@@ -210,8 +217,7 @@ namespace detail {
     devices =
         (scenario.disaggregation->prefill_replicas + scenario.disaggregation->decode_replicas) *
         scenario.deployment.devices_per_replica();
-  answer.economics =
-      detail::economics_of(replica, scenario, *answer.decode, *answer.prefill, devices);
+  answer.economics = detail::economics_of(replica, scenario, *answer.decode, devices);
   if (!scenario.price.accelerator)
     answer.missing.push_back(
         {"economics", "no price for this accelerator: give price.accelerator_hour"});

@@ -63,7 +63,7 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
   EngineLoad load = engine_load(replica, scenario, open, 1);
   const PrefillLaw law = full_load_law(replica, scenario, load, steps);
   load.prefill = law.shares();
-  const Seconds overhead = request_overhead(replica);
+  const Seconds overhead = request_overhead(replica) + lane_time(replica);
   const auto meets = [&](const EngineEstimate& e) {
     return keeps(scenario.objective, e, overhead);
   };
@@ -107,7 +107,7 @@ inline void try_split(const FleetRequest& wanted, const FleetLayout& layout,
   load.load.prefill = law.shares();
   load.decode_steps = steps;
   load.transfer = cache_transfer(scenario, replica.lengths.prompt, {});
-  const Seconds overhead = request_overhead(replica);
+  const Seconds overhead = request_overhead(replica) + lane_time(replica);
   const RequestsPerSecond needed = open.arrival_rate * (1 + wanted.headroom);
   const auto meets = [&](const DisaggregatedEstimate& e) {
     return keeps(scenario.objective, e, overhead);

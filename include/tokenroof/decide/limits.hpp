@@ -40,7 +40,7 @@ struct RankTotals {
   for (const AttentionCore& op : model.operators.attentions) {
     if (op.window > 0 || op.top_k > 0) continue;
     totals.attention_seconds += 2 * op.query_heads * (op.score_dim + op.value_dim) * op.layers /
-                                model.machine.peak_of(op.multiply);
+                                (op.context_parallel * model.machine.peak_of(op.multiply));
   }
   return totals;
 }
@@ -66,7 +66,8 @@ struct RankTotals {
                   scenario.deployment.tensor_parallel, scenario.deployment.context_parallel);
   const double growth = cache.growth().base();
   const double ranks = scenario.deployment.attention_data_parallel;
-  const double rank_batch = std::max(1.0, batch / ranks);
+  const double parts = ranks * scenario.deployment.pipeline_parallel;
+  const double rank_batch = std::max(1.0, batch / parts);  // of a micro-batch
   if (growth > 0) {
     limits.crossover_weights = totals.read / (rank_batch * growth) * token / request;
     limits.crossover_compute = totals.linear_seconds * bandwidth / growth * token / request;

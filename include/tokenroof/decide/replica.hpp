@@ -86,21 +86,31 @@ struct Replica {
   [[nodiscard]] StepTime<double> prefill(double computed, double cached) const {
     return step(prefill_load(1.0, computed, cached));
   }
-  /// What one of `together` prompts adds to a step that decodes `sequences`: they share what a step
-  /// with prompts costs whatever their number.
+  /// Prompts that different ranks and stages work on at once.
+  [[nodiscard]] double lanes() const {
+    return model.operators.attention_ranks * model.operators.stages;
+  }
+  /// Share of one prompt in the time of prompts alone that fill all lanes.
+  [[nodiscard]] Seconds prefill_share(double computed, double cached) const {
+    return step(prefill_load(lanes(), computed, cached)).total() / lanes();
+  }
+  /// What one of `together` prompts (at least one a lane) adds to a step that decodes `sequences`:
+  /// they share what a step with prompts costs whatever their number.
   [[nodiscard]] Seconds prefill_beside(double computed, double cached, double sequences,
                                        double together = 1) const {
+    const double prompts = std::max(together, lanes());
     StepLoad<double> load = decode_load(sequences, lengths.live);
     const Seconds alone = step(load).total();
-    load.prompts = together;
+    load.prompts = prompts;
     load.prompt_tokens = computed;
     load.prefix_tokens = cached;
-    return (step(load).total() - alone) / together;
+    return (step(load).total() - alone) / prompts;
   }
-  /// Prefill as the engine schedules it: riding with `sequences` decodes, or alone.
+  /// A prompt's share of the engine as it schedules prompts: riding with `sequences` decodes, or
+  /// alone.
   [[nodiscard]] Seconds prompt_time(double computed, double cached, double sequences,
                                     double together = 1) const {
-    return prompts_first || sequences < 1 ? prefill(computed, cached).total()
+    return prompts_first || sequences < 1 ? prefill_share(computed, cached)
                                           : prefill_beside(computed, cached, sequences, together);
   }
   bool prompts_first = false;

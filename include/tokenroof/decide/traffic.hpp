@@ -33,6 +33,12 @@ namespace detail {
   return engine.request_overhead + replica.lengths.prompt * engine.per_prompt_token;
 }
 
+/// A prompt takes longer than its share of the engine where several lanes work at once.
+[[nodiscard]] inline Seconds lane_time(const Replica& replica) {
+  return (replica.lanes() - 1) *
+         replica.prefill_share(replica.lengths.computed(), replica.lengths.cached());
+}
+
 /// Law of prompt times while about `running` sequences decode and `together` prompts share a step.
 [[nodiscard]] inline PrefillLaw prompt_law(const Replica& replica, const Workload& workload,
                                            double running, double together = 1) {
@@ -52,7 +58,8 @@ namespace detail {
   const double computed = replica.lengths.computed();
   const Seconds prompt = replica.prompt_time(computed, replica.lengths.cached(), running);
   const double coming = rate.base() * (replica.token_time(running) + prompt).base();
-  return std::clamp(coming, 1.0, std::max(1.0, engine.max_batched_tokens / computed));
+  return std::clamp(coming, 1.0,
+                    std::max(1.0, replica.lanes() * engine.max_batched_tokens / computed));
 }
 
 [[nodiscard]] inline EngineLoad engine_load(const Replica& replica, const Scenario& scenario,
@@ -65,7 +72,7 @@ namespace detail {
   load.mean_inverse_decodes = mean_inverse_decodes(scenario.workload.lengths, load.output);
   load.mode = replica.prompts_first ? PrefillMode::packed : PrefillMode::chunked;
   load.prompt = TokensPerRequest::from_base(replica.lengths.computed());
-  load.token_budget = scenario.engine.max_batched_tokens * token;
+  load.token_budget = replica.lanes() * scenario.engine.max_batched_tokens * token;
   return load;
 }
 
@@ -135,7 +142,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   load.output = replica.lengths.output;
   load.prompts_per_step =
       std::max(1.0, scenario.engine.max_batched_tokens / replica.lengths.computed());
-  load.attention_ranks = scenario.deployment.attention_data_parallel;
+  load.lanes = replica.lanes();
   load.lengths_vary = scenario.workload.lengths.kind != LengthLaw::Kind::fixed;
   load.prompts_first = replica.prompts_first;
   return load;
@@ -149,6 +156,11 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
           replica.prompt_time(replica.lengths.computed(), replica.lengths.cached(), n)};
 }
 
+/// Engine constants of the loop: those of an engine only where it is calibrated.
+[[nodiscard]] inline EngineConstants loop_constants(const Replica& replica) {
+  return replica.fidelity == Fidelity::calibrated ? replica.model.engine : EngineConstants{};
+}
+
 /// A closed loop of the whole deployment's `closed.concurrency`, split evenly over replicas.
 [[nodiscard]] inline TrafficAnswer closed_traffic(const Replica& replica, const Scenario& scenario,
                                                   const ClosedLoopTraffic& closed) {
@@ -156,7 +168,8 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   const ClosedLoopLoad load =
       closed_loop_load(replica, scenario, closed.concurrency.base() / replicas);
   const double n = std::min(load.concurrency, load.capacity);
-  const ClosedLoop loop = closed_loop(load, replica.model.engine, closed_loop_times(replica, load));
+  const ClosedLoop loop =
+      closed_loop(load, loop_constants(replica), closed_loop_times(replica, load));
   TrafficAnswer answer;
   answer.running = n;
   ServingAnswer& serving = answer.serving;
@@ -192,7 +205,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   ServingAnswer& serving = answer.serving;
   serving.limit_rate = engine_limit(load, steps) * replicas;
   serving.utilization = open.arrival_rate / *serving.limit_rate;
-  const Seconds overhead = detail::request_overhead(replica);
+  const Seconds overhead = detail::request_overhead(replica) + detail::lane_time(replica);
   serving.objective_rate = replicas * largest_rate(load, steps, [&](const EngineEstimate& at) {
                              return detail::keeps(scenario.objective, at, overhead);
                            });
@@ -246,7 +259,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   ServingAnswer& serving = answer.serving;
   serving.limit_rate = e.limit;
   serving.utilization = open.arrival_rate / e.limit;
-  const Seconds overhead = detail::request_overhead(replica);
+  const Seconds overhead = detail::request_overhead(replica) + detail::lane_time(replica);
   if (!e.stable) {
     answer.running = replica.admission;
     detail::set_unstable(answer, e.limit,

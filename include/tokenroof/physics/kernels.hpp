@@ -292,9 +292,9 @@ template <Scalar S>
 }
 
 template <Scalar S>
-[[nodiscard]] KernelTime<S> kernel_time(const KernelContext<S>& context, const StepOperators& all,
+[[nodiscard]] KernelTime<S> kernel_time(const KernelContext<S>& context, const StepOperators&,
                                         const Experts& op, const StepLoad<S>& rank) {
-  const S tokens = expert_tokens(all, rank);
+  const S tokens = expert_tokens(rank);
   if (value_of(tokens) <= 0) return {};
   const kernel::RoutingLoad<S> load = kernel::skewed_routing(op, tokens, routing_skew);
   // Never fewer bytes than the roofline reads for independent routing.

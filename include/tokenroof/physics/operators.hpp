@@ -75,6 +75,7 @@ struct StepLoad {
   S prompts = S(0);        ///< sequences that prefill in this step
   S prompt_tokens = S(0);  ///< new tokens per prefilling sequence
   S prefix_tokens = S(0);  ///< tokens already cached per prefilling sequence
+  S group_tokens = S(0);   ///< of a micro-batch over all attention ranks; set by rank_load
 
   /// Tokens that pass the linear layers.
   [[nodiscard]] S tokens() const { return sequences * query_tokens + prompts * prompt_tokens; }
@@ -230,8 +231,12 @@ struct StepOperators {
 template <Scalar S>
 [[nodiscard]] S visible_tokens(const AttentionCore& core, const S& context) {
   S seen = context * (1.0 / core.compress_ratio);
-  if (core.window > 0) seen = min(context, S(core.window));
   if (core.top_k > 0) seen = min(seen, S(core.top_k));
+  if (core.window > 0) {
+    const S near = min(context, S(core.window));
+    // Compressed attention looks at the near tokens beside the compressed ones.
+    seen = core.compress_ratio > 1 ? seen + near : min(seen, near);
+  }
   return seen;
 }
 
@@ -244,14 +249,18 @@ template <Scalar S>
   return growing * c + growing * (growing + 1.0) * 0.5 + (n - growing) * w;
 }
 
-/// The load as one micro-batch of one attention rank sees it.
+/// The load as one micro-batch of one attention rank sees it: at least one sequence or prompt, for
+/// those are not cut. Experts see the rows of all ranks of the micro-batch together.
 template <Scalar S>
 [[nodiscard]] StepLoad<S> rank_load(const StepOperators& operators, StepLoad<S> load) {
-  const double parts = operators.attention_ranks * operators.stages;
-  if (parts > 1) {
-    if (value_of(load.sequences) > 0) load.sequences = max(S(1), load.sequences * (1 / parts));
-    if (value_of(load.prompts) > 0) load.prompts = max(S(1), load.prompts * (1 / parts));
-  }
+  const auto share = [](S& of, double parts) {
+    if (parts > 1 && value_of(of) > 0) of = max(S(1), of * (1 / parts));
+  };
+  share(load.sequences, operators.stages);
+  share(load.prompts, operators.stages);
+  load.group_tokens = load.tokens();
+  share(load.sequences, operators.attention_ranks);
+  share(load.prompts, operators.attention_ranks);
   return load;
 }
 
@@ -311,15 +320,15 @@ template <Scalar S>
 
 /// Tokens that reach the experts of a stage: those of all attention ranks together.
 template <Scalar S>
-[[nodiscard]] S expert_tokens(const StepOperators& all, const StepLoad<S>& rank) {
-  return rank.tokens() * all.attention_ranks;
+[[nodiscard]] const S& expert_tokens(const StepLoad<S>& rank) {
+  return rank.group_tokens;
 }
 
 template <Scalar S>
-[[nodiscard]] OperatorCost<S> cost(const StepOperators& all, const Experts& op,
+[[nodiscard]] OperatorCost<S> cost(const StepOperators&, const Experts& op,
                                    const StepLoad<S>& rank) {
   OperatorCost<S> result;
-  const S tokens = expert_tokens(all, rank);
+  const S tokens = expert_tokens(rank);
   if (value_of(tokens) <= 0) return result;
   const double one = op.weights_per_expert();
   const S touched = op.distinct(tokens) * (op.local_experts / op.experts);

@@ -264,7 +264,7 @@ class OperatorBuilder {
     all_.experts.push_back(op);
     if (deployment_.attention_data_parallel == 1) return reduce_rows(ranks);
     // Rows live on different attention ranks: they travel to the experts and back.
-    const double copies = std::min<double>(network.top_k, ranks - 1);
+    const double copies = std::min<double>(network.top_k * cut, ranks - 1);
     const double row = op.input * all_.activation_bytes;
     for (const OperatorKind kind : {OperatorKind::dispatch, OperatorKind::combine}) {
       Message message{.kind = kind, .layers = layers_, .ranks = ranks, .bytes_per_row = row};

@@ -1,8 +1,8 @@
 // Closed loop as benchmarks run it: C requests are always in the system, each one that ends is
 // replaced at once, at most K run together.
 //
-//   residence = output x step(n) + n x prefill,  n = min(C, K)         work is conserved
-//   TTFT      = overhead + (1 - b) (prefill (ranks + ahead) + waited x step) + b x burst
+//   residence = overhead + output x step(n) + n x prefill,  n = min(C, K)    work is conserved
+//   TTFT      = overhead + (1 - b) (prefill (lanes + ahead) + waited x step) + b x burst
 //   TPOT      = (residence - TTFT) / (output - 1)
 //
 // `burst` is what the first C requests wait that start together, b their share of all requests (0
@@ -28,7 +28,7 @@ struct ClosedLoopLoad {
   double prompt = 0;            ///< mean prompt tokens
   double output = 1;            ///< mean output tokens O >= 1
   double prompts_per_step = 1;  ///< prompts that one step's token budget holds, >= 1
-  double attention_ranks = 1;   ///< prompts that different ranks compute at once
+  double lanes = 1;             ///< prompts that different ranks and stages compute at once
   bool lengths_vary = true;
   bool prompts_first = false;   ///< prompts run in steps of their own, before any decode
   double arrival_interval = 1;  ///< steps between looks at the queue of new requests
@@ -59,11 +59,11 @@ struct ClosedLoop {
   const double outputs = load.output;
   const Seconds work = outputs * times.step + n * times.prefill;
 
-  const double together = std::min(n, std::max(1.0, load.prompts_per_step) * load.attention_ranks);
-  const double ranks = load.attention_ranks;
+  const double together = std::min(n, std::max(1.0, load.prompts_per_step) * load.lanes);
+  const double lanes = load.lanes;
   // The first n start at once: prompts pass in groups, decode steps of those already through
   // between them unless prompts come first.
-  Seconds burst = times.prefill * (0.5 * (n + std::max(together, ranks)));
+  Seconds burst = times.prefill * (0.5 * (n + std::max(together, lanes)));
   if (!load.prompts_first) burst += times.half_step * (0.5 * (n / together + 1));
 
   const double meeting = 2.5 * n / outputs;
@@ -74,7 +74,7 @@ struct ClosedLoop {
   double waited = load.prompts_first ? 1 : 2;
   if (load.arrival_interval > 1) waited = 0.5 * load.arrival_interval;
   const Seconds overhead = engine.request_overhead + load.prompt * engine.per_prompt_token;
-  const Seconds usual = times.prefill * (ranks + ahead) + waited * times.step;
+  const Seconds usual = times.prefill * (lanes + ahead) + waited * times.step;
   const Seconds first = overhead + load.start_share * burst + (1 - load.start_share) * usual;
 
   ClosedLoop loop;

@@ -5,6 +5,7 @@
 
 #include "io/json_out.hpp"
 #include "io/page.hpp"
+#include "io/validate/scatter.hpp"
 #include "tokenroof/io/validate.hpp"
 
 namespace tokenroof::io {
@@ -125,7 +126,11 @@ std::string validation_text(const ValidationReport& report, Markup markup) {
   for (const Reason& reason : reasons(report.omitted))
     omitted.row({fmt::format("{}", reason.rows), reason.first_id, reason.text});
   section("Figures not predicted", omitted);
-  return page.text();
+  std::string text = page.text();
+  const std::vector<MetricSummary> all = report.metrics();
+  for (std::size_t i = 0; i < all.size() && i < 3 && markup == Markup::plain; ++i)
+    text += "\n" + scatter(report, all[i].metric);
+  return text;
 }
 
 void write_validation_csv(const ValidationReport& report, std::ostream& out, CsvDialect dialect) {
