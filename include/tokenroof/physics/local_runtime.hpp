@@ -47,6 +47,7 @@ class LocalForward {
  public:
   LocalForward(const StepModel<S>& model, const StepLoad<S>& load)
       : model_(model), c_(*model.local_runtime), load_(load), micro_(load) {
+    load_.group_tokens = micro_.group_tokens = load.tokens();
     const Machine<S>& machine = model.machine;
     const S share = machine.memory_bandwidth * c_.weight_stream;
     const S ratio = share / c_.stream_ceiling;
@@ -58,6 +59,7 @@ class LocalForward {
     micro_.prompt_tokens = min(load.prompt_tokens, S(micro_batch_tokens));
     micro_.prompts = tokens / (passes_ * micro_.prompt_tokens);
     micro_.prefix_tokens += 0.5 * (load.prompt_tokens - micro_.prompt_tokens);  // the mean one's
+    micro_.group_tokens = micro_.tokens();
   }
 
   template <class Visit>
