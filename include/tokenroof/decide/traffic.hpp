@@ -191,15 +191,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   const double replicas = scenario.deployment.replicas;
   const std::vector<Seconds> steps = replica.token_times();
   EngineLoad load = detail::engine_load(replica, scenario, open, replicas);
-  // What the deployment can do at most: a full batch, prompts sharing steps as they would then.
-  const double most = std::max(1.0, replica.admission);
-  const auto law_at = [&](RequestsPerSecond rate, double running) {
-    return detail::prompt_law(replica, scenario.workload, running,
-                              detail::prompts_together(replica, scenario.engine, rate, running));
-  };
-  PrefillLaw law = law_at({}, most);
-  load.prefill = law.shares();
-  law = law_at(engine_limit(load, steps), most);
+  PrefillLaw law = detail::full_load_law(replica, scenario, load, steps);
   load.prefill = law.shares();
   TrafficAnswer answer;
   ServingAnswer& serving = answer.serving;

@@ -1,10 +1,10 @@
 // Time of one step in three fidelities over one operator list.
 //
-//   ideal       max((weights + cache) / bandwidth, sum of FLOPs / peak)     no activations, no
-//   messages roofline    sum over operators of max(bytes / bandwidth, FLOPs / peak) + least message
-//   volume calibrated  sum over operators of kernel time (kernels.hpp) + collectives + the engine's
-//   own time
+//   ideal       max((weights + cache) / bandwidth, sum of FLOPs / peak)
+//   roofline    sum of each operator's max(bytes / bandwidth, FLOPs / peak) and messages
+//   calibrated  sum of kernel times (kernels.hpp), collectives and the engine's own time
 //
+// `ideal` leaves out activations and messages; `roofline` takes the least message volume.
 // ideal <= roofline <= calibrated for any load. No allocation; a dense model takes well under a
 // microsecond. Sources: Williams et al. 2009 (roofline); docs/accuracy.md (calibration).
 #pragma once
