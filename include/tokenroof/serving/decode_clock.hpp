@@ -60,7 +60,7 @@ struct DecodeLaw {
 /// mu(places).
 [[nodiscard]] inline DecodeLaw decode_law(StepTimes steps, double places, double joining,
                                           double decodes, double batch) {
-  constexpr double huge = 1e100;
+  constexpr double huge = 1e100, negligible = 1e-290;
   const int last = std::max(1, static_cast<int>(std::ceil(places - 1e-9)));
   const double missing = std::max(0.0, last - places);
   const double stay = 1 - 1 / batch;
@@ -81,6 +81,7 @@ struct DecodeLaw {
       for (double* x : {&weight, &before, &sum, &total, &empty, &running, &time, &square})
         *x /= huge;
     }
+    if (sum < negligible * total) break;  // denormal numbers are slow, and these are nothing
   }
   const double step = step_seconds(steps, places);
   const double drain = places / (decodes * step);
