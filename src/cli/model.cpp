@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "cli/model_facts.hpp"
-#include "cli/output.hpp"
+#include "cli/plot.hpp"
 #include "cli/verb.hpp"
 #include "io/json_out.hpp"
 #include "io/page.hpp"
@@ -20,12 +20,12 @@ namespace {
 
 struct ModelOptions {
   std::string model, kv_format = "bf16", context, family;
+  PlotOptions plot;
 };
 
 Model read(const std::string& name, const io::ModelOptions& how, const io::Catalog& data) {
   if (name == "-") {
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    return io::read_model_config(text, "standard input", how);
+    return io::read_model_config(io::read_file("-"), "standard input", how);
   }
   if (!io::looks_like_path(name)) {
     if (const auto id = data.find(io::Shelf::models, name)) {
@@ -166,39 +166,39 @@ void csv_rows(const ModelFacts& facts, std::ostream& out) {
 }
 
 int run(const Options& options, const ModelOptions& own) {
-  const auto format = tokenroof::format(own.kv_format);
-  if (!format) {
-    std::vector<std::string_view> names;
-    for (const Format& known : known_formats) names.push_back(known.name);
-    throw SpecError(
-        "--kv-dtype", "",
-        "unknown format \"" + own.kv_format + "\"" + io::did_you_mean(own.kv_format, names));
-  }
   std::optional<TokensPerRequest> context;
   if (!own.context.empty()) {
     const auto parsed = io::parse_quantity<TokensPerRequest>(own.context, io::Sign::non_negative);
-    if (!parsed) throw SpecError("--context", "", parsed.reason);
+    if (!parsed) throw UsageError("--context: " + parsed.reason);
     context = parsed.value;
   }
   io::ModelOptions how;
   how.assume_family = own.family;
-  const ModelFacts facts = model_facts(read(own.model, how, catalog(options)), *format, context);
-  deliver(options, {.text = [&](io::Markup markup) { return text(facts, markup); },
-                    .json = [&] { return json_text(facts); },
-                    .csv = [&](std::ostream& out) { csv_rows(facts, out); }});
-  return answered;
+  const ModelFacts facts = model_facts(read(own.model, how, catalog(options)),
+                                       *tokenroof::format(own.kv_format), context);
+  return deliver_with_plot(
+      options, own.plot,
+      {.text = [&](io::Markup markup) { return text(facts, markup); },
+       .json = [&] { return json_text(facts); },
+       .csv = [&](std::ostream& out) { csv_rows(facts, out); }},
+      [&] { return io::model_picture(facts.model, TOKENROOF_VERSION); }, answered);
 }
 
 Action declare(CLI::App& app, Options& options) {
   auto own = std::make_shared<ModelOptions>();
   app.add_option("MODEL", own->model,
                  "Name (see list models), config.json, a folder with one, a .gguf file, or -")
-      ->required();
-  app.add_option("--kv-dtype", own->kv_format, "Format of the KV cache")->capture_default_str();
-  app.add_option("--context", own->context, "Also the cache of one sequence of so many tokens");
+      ->required()
+      ->type_name("MODEL");
+  CLI::Option* kv_dtype =
+      app.add_option("--kv-dtype", own->kv_format, "Format of the KV cache")->capture_default_str();
+  app.add_option("--context", own->context, "Also the cache of one sequence of so many tokens")
+      ->type_name("TOKENS");
   app.add_option("--assume", own->family,
                  "Read the file as this family, whatever architecture it names")
       ->check(CLI::IsMember(io::model_families()));
+  takes_formats(*kv_dtype);
+  add_plot_options(app, own->plot);
   return [&options, own] { return run(options, *own); };
 }
 
@@ -209,7 +209,8 @@ const Verb model_verb{"model", "Parameters, FLOPs, KV cache and layers of a mode
                       "  tokenroof model llama-3.1-70b\n"
                       "  tokenroof model ./checkpoint/ --kv-dtype fp8 --context 128Ki\n"
                       "  tokenroof model deepseek-v3 --json | jq .kv_bytes_per_token\n"
-                      "  tokenroof model new-model/config.json --assume llama",
+                      "  tokenroof model new-model/config.json --assume llama\n"
+                      "  tokenroof model gemma-3-27b --plot cache.svg",
                       declare};
 
 }  // namespace tokenroof::cli

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <memory>
 
-#include "cli/output.hpp"
+#include "cli/plot.hpp"
 #include "cli/verb.hpp"
 #include "tokenroof/io/fleet_io.hpp"
 
@@ -13,12 +13,13 @@ namespace {
 struct PlanOptions {
   io::FleetSearch search;
   FleetRequest limits;  // its numbers only
+  PlotOptions plot;
   std::size_t most = 10;
 };
 
 int run(const Options& options, const PlanOptions& own) {
   if (!std::isfinite(own.limits.headroom) || !std::isfinite(own.limits.cost_window))
-    throw CLI::ValidationError("--headroom and --window", "expected finite numbers");
+    throw UsageError("--headroom and --window: expected finite numbers");
   const io::Catalog data = catalog(options);
   FleetRequest wanted = io::fleet_request(scenario(options, data), data, own.search);
   wanted.most_devices = own.limits.most_devices;
@@ -28,23 +29,25 @@ int run(const Options& options, const PlanOptions& own) {
   wanted.separate_pools = own.limits.separate_pools;
   wanted.cost_window = own.limits.cost_window;
   const FleetPlan plan = plan_fleet(wanted, data.kernels().constants);
-  deliver(
-      options,
+  return deliver_with_plot(
+      options, own.plot,
       {.text = [&](io::Markup markup) { return io::fleet_text(wanted, plan, own.most, markup); },
        .json = [&] { return io::fleet_json(wanted, plan, own.most, TOKENROOF_VERSION); },
-       .csv = [&](std::ostream& out) { io::write_fleet_csv(wanted, plan, out); }});
-  return exit_of(plan.verdict);
+       .csv = [&](std::ostream& out) { io::write_fleet_csv(wanted, plan, out); }},
+      [&] { return io::plan_picture(wanted, plan, TOKENROOF_VERSION); }, exit_of(plan.verdict));
 }
 
 Action declare(CLI::App& app, Options& options) {
   add_scenario_options(app, options);
   const auto own = std::make_shared<PlanOptions>();
+  add_plot_options(app, own->plot);
   app.add_option("--accelerators", own->search.accelerators,
                  "Candidates, comma separated (default: all with a price)")
+      ->type_name("ACCELERATOR")
       ->delimiter(',');
-  app.add_option("--precisions", own->search.precisions,
-                 "Weight formats to try, comma separated (default: the scenario's)")
-      ->delimiter(',');
+  takes_formats(*app.add_option("--precisions", own->search.precisions,
+                                "Weight formats to try, comma separated (default: the scenario's)")
+                     ->delimiter(','));
   app.add_option("--max-devices", own->limits.most_devices, "Devices of one replica at most")
       ->check(CLI::Range(1, 4096));
   app.add_option("--headroom", own->limits.headroom, "Extra rate that must fit, as a share")
@@ -69,6 +72,7 @@ const Verb plan_verb{
     "  tokenroof plan scenario.json\n"
     "  tokenroof plan scenario.json --accelerators h100,h200,b200 --precisions bf16,fp8\n"
     "  tokenroof plan scenario.json --headroom 0.2 --spare 1 --whole-nodes -o plan.csv\n"
+    "  tokenroof plan scenario.json --plot frontier.svg\n"
     "The scenario needs an arrival_rate and an objective. Exit code 1 when nothing will do.",
     declare};
 
