@@ -1,10 +1,13 @@
-// calibrate FILE: an engine profile learned from measurements, with its fit error.
+// calibrate FILE: an engine profile learned from measurements, with its fit error; with --log, what
+// a start-up log says about memory against a scenario.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
+#include "cli/calibrate_log.hpp"
+#include "cli/import_options.hpp"
 #include "cli/output.hpp"
 #include "cli/verb.hpp"
 #include "io/json_out.hpp"
@@ -16,7 +19,7 @@ namespace tokenroof::cli {
 namespace {
 
 struct CalibrateOptions {
-  std::string file, profile;
+  std::string file, profile, log;
   io::CalibrateOptions how;
 };
 
@@ -100,6 +103,7 @@ void csv_rows(const io::EngineCalibration& result, std::ostream& out) {
 }
 
 int run(const Options& options, const CalibrateOptions& own) {
+  if (!own.log.empty()) return calibrate_log(options, own.log, own.file);
   const io::EngineCalibration result = io::calibrate_file(own.file, catalog(options), own.how);
   if (result.fit.ok() && !own.profile.empty())
     io::write_file(own.profile, io::write_engine(result.profile));
@@ -111,16 +115,31 @@ int run(const Options& options, const CalibrateOptions& own) {
 
 Action declare(CLI::App& app, Options& options) {
   auto own = std::make_shared<CalibrateOptions>();
-  app.add_option("FILE", own->file, "CSV of measurements: closed_loop or measurements")->required();
+  app.add_option(
+         "FILE", own->file,
+         "CSV of measurements (closed_loop or measurements) or a benchmark result that import "
+         "reads; with --log, a scenario")
+      ->required()
+      ->type_name("FILE");
+  CLI::Option* log = app.add_option("--log", own->log,
+                                    "Start-up log to compare with the scenario FILE, - for "
+                                    "standard input")
+                         ->type_name("FILE");
   app.add_option("--profile", own->profile,
-                 "Also write the profile here; scenarios take it as \"engine\": \"FILE\"");
-  app.add_option("--engine", own->how.engine, "Profile to start from")->capture_default_str();
+                 "Also write the profile here; scenarios take it as \"engine\": \"FILE\"")
+      ->type_name("FILE")
+      ->excludes(log);
+  app.add_option("--engine", own->how.engine, "Profile to start from")
+      ->type_name("ENGINE")
+      ->capture_default_str();
   app.add_option("--engine-version", own->how.version, "Era to learn. Default: the newest");
   app.add_option("--constant", own->how.constants,
                  "Constant to learn, repeatable. Default: those that the profile states")
-      ->allow_extra_args(false);
-  app.add_option("--models", own->how.models_dir,
-                 "Folder where model configurations are looked up");
+      ->allow_extra_args(false)
+      ->excludes(log);
+  app.add_option("--models", own->how.models_dir, "Folder where model configurations are looked up")
+      ->type_name("FOLDER");
+  add_stated_options(app, own->how.stated, {"--engine", "--engine-version"});
   return [&options, own] { return run(options, *own); };
 }
 
@@ -131,6 +150,9 @@ const Verb calibrate_verb{"calibrate", "An engine profile learned from measureme
                           "  tokenroof calibrate runs.csv --engine vllm --profile my-vllm.json\n"
                           "  tokenroof calibrate runs.csv --engine vllm --constant step "
                           "--constant per_layer\n"
+                          "  tokenroof calibrate bench.json --accelerator h100-sxm-80gb --tp 8 "
+                          "--engine vllm\n"
+                          "  tokenroof calibrate --log server.log scenario.json\n"
                           "Exit code 1 when the data cannot tell the constants apart.",
                           declare};
 

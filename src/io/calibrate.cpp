@@ -9,6 +9,7 @@
 #include "engine_reader.hpp"
 #include "io/validate/engine_rows.hpp"
 #include "tokenroof/analyze/calibration_fit.hpp"
+#include "tokenroof/io/import.hpp"
 
 namespace tokenroof::io {
 namespace {
@@ -124,10 +125,26 @@ struct Rows {
   std::vector<EngineFigure> figures;
 };
 
-Rows read_rows(const std::filesystem::path& path, Lookups& lookups, const EngineEntry& profile,
-               const CalibrateOptions& options, EngineCalibration& result) {
+/// `text`, or the rows that it is imported to.
+std::string measured_rows(std::string text, const std::string& file, const Catalog& catalog,
+                          const CalibrateOptions& options, EngineCalibration& result) {
+  if (!importable(text)) return text;
+  ImportOptions import;
+  import.stated = options.stated;
+  import.models_dir = options.models_dir;
+  std::istringstream in(text);
+  const ImportedRows rows = import_stream(in, file, catalog, import);
+  result.skipped = rows.skipped;
+  std::ostringstream csv;
+  write_import_csv(rows, csv);
+  return csv.str();
+}
+
+Rows read_rows(const std::filesystem::path& path, const Catalog& catalog, Lookups& lookups,
+               const EngineEntry& profile, const CalibrateOptions& options,
+               EngineCalibration& result) {
   const std::string file = path.string();
-  std::istringstream stream(read_file(path));
+  std::istringstream stream(measured_rows(read_file(path), file, catalog, options, result));
   CsvReader reader(stream, file);
   const Kind& kind = recognise(reader.header(), false, file);
   const ReadEngineRow read = engine_row_reader(kind.name);
@@ -214,7 +231,7 @@ EngineCalibration calibrate_file(const std::filesystem::path& path, const Catalo
   ValidateOptions lookup;
   lookup.models_dir = options.models_dir;
   Lookups lookups(catalog, lookup, folder.empty() ? "." : folder);
-  const Rows rows = read_rows(path, lookups, profile, options, result);
+  const Rows rows = read_rows(path, catalog, lookups, profile, options, result);
 
   EngineEra* era = nullptr;
   for (EngineEra& each : profile.earlier)

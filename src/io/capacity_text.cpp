@@ -184,6 +184,8 @@ Precision precision_of(const CapacityRow& row, const Model& model) {
       precision.set(Part::routed_experts, formats::int4_g32);
     else
       narrow(precision, formats::int4);
+  } else if (const auto file = format(quant)) {  // one type for all matrices, as in GGUF files
+    precision.weights.fill(*file);
   }
   const std::string kv = lower(row.kv_dtype);
   if (has(kv, "nvfp4"))
@@ -192,6 +194,8 @@ Precision precision_of(const CapacityRow& row, const Model& model) {
     precision.kv_cache = formats::fp8;
   else if (has(kv, "fp32"))
     precision.kv_cache = formats::fp32;
+  else if (const auto cache = format(kv))
+    precision.kv_cache = *cache;
   return precision;
 }
 
@@ -202,7 +206,7 @@ CapacityQuestion interpret(const CapacityRow& row, const Model& model) {
   const std::string engine = lower(row.engine), gpu = lower(row.gpu), notes = lower(row.notes);
   question.engine = engine_of(engine);
   question.version = version_of(engine);
-  question.accelerator = accelerator_of(gpu);
+  question.accelerator = row.accelerator.empty() ? accelerator_of(gpu) : row.accelerator;
   question.visible = visible_memory(gpu);
   if (!row.memory_fraction.empty() && is_digit(row.memory_fraction.front()))
     question.fraction = std::strtod(row.memory_fraction.c_str(), nullptr);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tokenroof/analyze/calibration.hpp"
@@ -21,6 +22,8 @@ struct CalibrateOptions {
   std::vector<std::string> constants;
   /// Where `model_config` files are looked up first, as in ValidateOptions.
   std::filesystem::path models_dir;
+  /// Facts that an imported file does not state, as in ImportOptions.
+  std::vector<std::pair<std::string, std::string>> stated;
   std::string source;  ///< what the notes say about the rows; empty: the name of the file
   std::string date;    ///< of the notes; empty: today
   double pull = 0.25;  ///< weight in rows of what the profile says already
@@ -35,7 +38,8 @@ struct EngineCalibration {
   std::vector<Skipped> skipped;
 };
 
-/// Learns constants from `path` (closed_loop or measurements). Throws SpecError when the file as a
+/// Learns constants from `path` (closed_loop or measurements, or what import.hpp makes such rows
+/// of). Throws SpecError when the file as a
 /// whole is unusable, or a constant has an unknown name.
 [[nodiscard]] EngineCalibration calibrate_file(const std::filesystem::path& path,
                                                const Catalog& catalog,

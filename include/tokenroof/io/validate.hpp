@@ -63,9 +63,10 @@ struct ValidationReport {
   std::string file;
   std::string kind;
   std::size_t rows = 0;
-  std::size_t evaluated = 0;     ///< rows with at least one prediction
-  std::vector<Skipped> skipped;  ///< whole rows, in file order
-  std::vector<Skipped> omitted;  ///< single figures of evaluated rows
+  std::size_t evaluated = 0;       ///< rows with at least one prediction
+  std::vector<Skipped> skipped;    ///< whole rows, in file order
+  std::vector<Skipped> omitted;    ///< single figures of evaluated rows
+  std::vector<std::string> notes;  ///< of an imported file: what was inferred
   std::vector<Prediction> predictions;
 
   /// By metric, in order of first appearance.
@@ -83,10 +84,13 @@ struct ValidateOptions {
   /// beside them, in the catalogue by file name or by Hugging Face id.
   std::filesystem::path models_dir;
   std::string engine;  ///< profile for every row, whatever it names; empty: the row's own
+  /// Facts that an imported file does not state, as in ImportOptions.
+  std::vector<std::pair<std::string, std::string>> stated;
 };
 
-/// Reads and predicts `path`, "-" for standard input. Throws SpecError only when the file as a
-/// whole is unusable: not there, of no known kind, columns missing (with suggestions).
+/// Reads and predicts `path`, "-" for standard input. What import.hpp reads (benchmark results,
+/// start-up logs) is imported first; its rows have no lines. Throws SpecError only when the file as
+/// a whole is unusable: not there, of no known kind, columns missing (with suggestions).
 [[nodiscard]] ValidationReport validate_file(const std::filesystem::path& path,
                                              const Catalog& catalog,
                                              const ValidateOptions& options = {});

@@ -23,6 +23,7 @@ namespace tokenroof::io {
 /// One line of the file, as written. Empty cells are not stated.
 struct CapacityRow {
   std::string id, engine, model, model_config, dtype, kv_dtype, quantization, gpu, notes;
+  std::string accelerator;  ///< id; empty: as `gpu` says
   std::string memory_fraction;
   int tensor_parallel = 1;
   int pipeline_parallel = 1;

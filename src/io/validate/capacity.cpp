@@ -40,6 +40,7 @@ CapacityRow read(const Row& row) {
   read.kv_dtype = text("kv_dtype");
   read.quantization = text("quant");
   read.gpu = text("gpu");
+  read.accelerator = text("accelerator");
   read.notes = text("notes");
   read.memory_fraction = text("gpu_memory_utilization");
   read.tensor_parallel = degree("tp");

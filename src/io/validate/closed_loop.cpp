@@ -11,7 +11,8 @@
 namespace tokenroof::io {
 namespace {
 
-/// These benchmarks send about ten requests for each concurrent one, the first of them together.
+/// These benchmarks send about ten requests for each concurrent one, the first of them together;
+/// column `requests` says how many otherwise.
 constexpr double requests_per_slot = 10;
 
 constexpr std::string_view columns[] = {
@@ -50,9 +51,12 @@ Precision precision_of(const Row& row, const Model& model) {
   return precision;
 }
 
-/// 8-bit where checkpoint or engine ask for it: 4-bit and static fp8 checkpoints carry cache
-/// scales, TensorRT-LLM follows the weights, Blackwell recipes set it.
+/// As stated (column `kv_dtype`), else 8-bit where checkpoint or engine ask for it: 4-bit and
+/// static fp8 checkpoints carry cache scales, TensorRT-LLM follows the weights, Blackwell recipes
+/// set it.
 Format cache_of(const Row& row, const Model& model, const Accelerator& device) {
+  if (const std::string_view stated = row.text("kv_dtype"); !stated.empty() && stated != "auto")
+    return format_of(row, "kv_dtype", stated);
   const std::string_view weights = row.required_text("weight_dtype");
   if (weights != "fp8" && weights != "nvfp4") return formats::bf16;
   const bool blackwell = device.peak(DataType::fp4) > FlopsPerSecond{};
@@ -92,6 +96,7 @@ Scenario scenario_of(const Row& row, Lookups& lookups) {
   layout.tensor_parallel = static_cast<int>(row.count("tp"));
   layout.attention_data_parallel = static_cast<int>(row.count_or("attention_dp", 1));
   layout.expert_parallel = static_cast<int>(row.count_or("ep", 1));
+  layout.pipeline_parallel = static_cast<int>(row.count_or("pp", 1));
   scenario.workload.input = row.positive("input_tokens") * token / request;
   scenario.workload.output = row.positive("output_tokens") * token / request;
   scenario.workload.lengths = lengths_of(row);
@@ -126,7 +131,8 @@ struct Run {
     const double concurrency = row.positive("concurrency");
     load = closed_loop_load(replica, scenario, concurrency);
     load.capacity = std::max(load.capacity, 1.0);  // it was measured, so at least one ran
-    load.start_share = 1 / requests_per_slot;
+    const double requests = row.count_or("requests", requests_per_slot * concurrency);
+    load.start_share = std::min(1.0, concurrency / requests);
     load.arrival_interval = arrival_interval(row, scenario, concurrency);
   }
   [[nodiscard]] ClosedLoop loop() const {

@@ -9,20 +9,21 @@ namespace tokenroof::io {
 
 extern const Kind gemm_kind, attention_decode_kind, attention_prefill_kind, moe_kind,
     allreduce_kind, nccl_kind, models_kind, capacity_kind, closed_loop_kind, measurements_kind,
-    open_loop_kind;
+    open_loop_kind, open_loop_rows_kind;
 
 std::span<const Kind* const> kinds() {
   static constexpr std::array all = {
       &gemm_kind,         &attention_decode_kind, &attention_prefill_kind,
       &moe_kind,          &allreduce_kind,        &nccl_kind,
       &models_kind,       &capacity_kind,         &closed_loop_kind,
-      &measurements_kind, &open_loop_kind};
+      &measurements_kind, &open_loop_kind,        &open_loop_rows_kind};
   return all;
 }
 
 std::vector<std::string_view> measurement_kinds() {
   std::vector<std::string_view> names;
-  for (const Kind* kind : kinds()) names.push_back(kind->name);
+  for (const Kind* kind : kinds())  // some have a form in CSV and one in JSON
+    if (names.empty() || names.back() != kind->name) names.push_back(kind->name);
   return names;
 }
 

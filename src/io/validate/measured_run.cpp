@@ -184,6 +184,7 @@ MeasuredRun read_run(const Row& row, Lookups& lookups) {
                     : run.prompt + run.output / 2;
   run.prompt = std::max(run.prompt, 1.0);
   run.devices = row.count_or("num_gpus", 1);
+  run.requests = row.count_or("requests", 0);
   if (run.traits.eager) run.engine.constants.graph_context = 1;
 
   const Model model = model_of(row, lookups);

@@ -40,6 +40,7 @@ struct MeasuredRun {
   double output = 1;
   double context = 0;  ///< mean live context
   double devices = 1;
+  double requests = 0;  ///< of the whole run; 0: not stated
   Engine engine;
   StepModel<double> model;
   double capacity = 0;  ///< sequences of prompt + output that the memory holds, of all ranks

@@ -1,5 +1,5 @@
-// Serving runs under Poisson arrivals, an object a run: latencies in ms, means and percentiles over
-// all stages of a run, each stage weighted by its requests.
+// Serving runs under Poisson arrivals, an object or a row a run: latencies in ms, means and
+// percentiles over all stages of a run, each stage weighted by its requests.
 #include <algorithm>
 #include <cmath>
 
@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::string_view keys[] = {"id", "engine", "model_config", "weight_dtype", "gpu",
                                      "tp", "stages", "prompt",       "measured_ms"};
+constexpr std::string_view columns[] = {
+    "engine",       "model_config", "weight_dtype",  "gpu",
+    "tp",           "input_tokens", "output_tokens", "request_rate_per_s",
+    "ttft_mean_ms", "itl_mean_ms",  "e2e_mean_ms"};
 
 [[noreturn]] void refuse(const std::string& pointer, const std::string& reason) {
   throw SpecError("", pointer, reason);
@@ -132,7 +136,32 @@ void predict(const Json& run, RowResult& result, Lookups& lookups) {
   add("ttft_p99", "ttft_p99_ms", mixed_quantile(first, 0.99));
 }
 
+/// A CSV row is a run of one stage, without sessions.
+void predict_row(Row& row, Lookups& lookups) {
+  std::string engine(row.required_text("engine"));
+  if (const std::string_view version = row.text("engine_version"); !version.empty())
+    engine += ' ' + std::string(version);
+  Json run{{"engine", engine}, {"tp", row.count("tp")}};
+  for (const char* column : {"model_config", "weight_dtype", "gpu"})
+    run[column] = std::string(row.required_text(column));
+  for (const char* column : {"max_num_seqs", "max_num_batched_tokens"})
+    if (const auto limit = row.number(column)) run[column] = *limit;
+  run["prompt"] = {{"question_tokens", row.positive("input_tokens")},
+                   {"output_tokens", row.positive("output_tokens")}};
+  run["stages"] = Json::array({{{"rate", row.positive("request_rate_per_s")},
+                                {"duration", row.number("duration_s").value_or(1)}}});
+  Json measured = Json::object();
+  for (const char* name :
+       {"e2e_mean", "itl_mean", "ttft_mean", "e2e_p90", "e2e_p99", "ttft_p90", "ttft_p99"})
+    if (const auto value = row.number(std::string(name) + "_ms")) measured[name] = *value;
+  run["measured_ms"] = std::move(measured);
+  predict(run, row, lookups);
+}
+
 }  // namespace
+
+extern const Kind open_loop_rows_kind;
+const Kind open_loop_rows_kind{"open_loop", columns, predict_row, nullptr};
 
 extern const Kind open_loop_kind;
 const Kind open_loop_kind{"open_loop", keys, nullptr, predict};

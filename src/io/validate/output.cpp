@@ -65,6 +65,7 @@ std::string validation_json(const ValidationReport& report, std::string_view ver
   json["skipped"] = Json::array();
   for (const Skipped& row : report.skipped)
     json["skipped"].push_back({{"id", row.id}, {"reason", row.reason}});
+  json["notes"] = report.notes;
   json["metrics"] = metrics_json(report.metrics());
   json["groups"] = Json::array();
   for (const GroupSummary& group : report.groups())
@@ -91,6 +92,7 @@ std::string validation_text(const ValidationReport& report, Markup markup) {
       fmt::format("{} rows of {}: {} evaluated, {} skipped. Errors are absolute, relative to "
                   "the measurement; ratio is the median of predicted / measured.",
                   report.rows, report.kind, report.evaluated, report.skipped.size()));
+  for (const std::string& note : report.notes) page.line("Inferred: " + note + ".");
   const auto section = [&](std::string_view title, const TextTable& table) {
     if (!table.empty()) page.section(title).table(table);
   };

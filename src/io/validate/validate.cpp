@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "io/validate/kind.hpp"
+#include "tokenroof/io/import.hpp"
 
 namespace tokenroof::io {
 namespace {
@@ -70,16 +71,38 @@ ValidationReport validate_json(const std::string& text, const std::string& file,
   return report;
 }
 
+/// Rows of benchmark results and logs have places, which their ids name, but no lines.
+ValidationReport validate_import(const std::string& text, const std::string& file,
+                                 const Catalog& catalog, const ValidateOptions& options,
+                                 Lookups& lookups) {
+  ImportOptions import;
+  import.stated = options.stated;
+  import.models_dir = options.models_dir;
+  std::istringstream in(text);
+  const ImportedRows rows = import_stream(in, file, catalog, import);
+  std::ostringstream csv;
+  write_import_csv(rows, csv);
+  ValidationReport report = validate_csv(csv.str(), file, lookups);
+  for (Prediction& prediction : report.predictions) prediction.line = 0;
+  for (auto* list : {&report.skipped, &report.omitted})
+    for (Skipped& row : *list)
+      if (row.reason.starts_with("line ")) row.reason.erase(0, row.reason.find_first_of(",:") + 2);
+  report.rows += rows.skipped.size();
+  report.skipped.insert(report.skipped.end(), rows.skipped.begin(), rows.skipped.end());
+  report.notes = rows.notes;
+  return report;
+}
+
 }  // namespace
 
 ValidationReport validate_file(const std::filesystem::path& path, const Catalog& catalog,
                                const ValidateOptions& options) {
   const bool standard_input = path == "-";
   const std::string file = standard_input ? "standard input" : path.string();
-  const std::string text =
-      standard_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(path);
+  const std::string text = read_file(path);
   const std::filesystem::path folder = path.parent_path();
   Lookups lookups(catalog, options, folder.empty() ? "." : folder);
+  if (importable(text)) return validate_import(text, file, catalog, options, lookups);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && (text[first] == '[' || text[first] == '{');
   return json ? validate_json(text, file, lookups) : validate_csv(text, file, lookups);
