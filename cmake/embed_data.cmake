@@ -3,8 +3,8 @@
 
 function(tokenroof_embed_data folder output)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.json)
-  # validation/ is for tests and schema/ for editors. Neither is looked up by name.
-  list(FILTER files EXCLUDE REGEX "/data/(validation|schema)/")
+  # validation/ is for tests and is not looked up by name.
+  list(FILTER files EXCLUDE REGEX "/data/validation/")
   # The list is a file of its own, rewritten only when it changes: a removed data file then also
   # rebuilds the source.
   set(list_file ${output}.list)

@@ -40,7 +40,9 @@ int run(const Options& options, std::vector<std::string> specs) {
 Action declare(CLI::App& app, Options& options) {
   auto others = std::make_shared<std::vector<std::string>>();
   add_scenario_options(app, options);
-  app.add_option("OTHERS", *others, "Scenario files to compare it with")->required();
+  app.add_option("OTHERS", *others, "Scenario files to compare it with")
+      ->required()
+      ->type_name("FILE");
   return [&options, others] { return run(options, *others); };
 }
 

@@ -36,7 +36,8 @@ Action declare(CLI::App& app, Options& options) {
   app.add_option("METRIC", arguments->metric,
                  "As `tokenroof list metrics` names them, or kv, decode, prefill, ttft, tpot, "
                  "cost, ridge, crossover, concurrency ...")
-      ->required();
+      ->required()
+      ->type_name("METRIC");
   app.add_flag("--tex", arguments->tex, "Also the formula in TeX");
   return [&options, arguments] { return run(options, *arguments); };
 }

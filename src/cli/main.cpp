@@ -13,18 +13,24 @@ namespace {
 
 /// Options of every verb.
 void add_common_options(CLI::App& app, Options& options) {
+  app.add_option("-o,--output", options.output, "File to write, - for standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  app.add_flag("--quiet", options.quiet, "No progress on standard error");
+}
+
+/// Options of every verb that gives an answer.
+void add_answer_options(CLI::App& app, Options& options) {
   auto* format = app.add_option("--format", options.format,
                                 "Default: by the ending of -o, else a table for people")
                      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}));
   app.add_flag_callback(
          "--json", [&options] { options.format = "json"; }, "Same as --format json")
       ->excludes(format);
-  app.add_option("-o,--output", options.output, "File to write, - for standard output")
-      ->capture_default_str();
   app.add_option("--data", options.data,
                  "Folder with accelerators, models and engines, in place of the built-in ones "
-                 "[environment: TOKENROOF_DATA]");
-  app.add_flag("--quiet", options.quiet, "No progress on standard error");
+                 "[environment: TOKENROOF_DATA]")
+      ->type_name("FOLDER");
 }
 
 /// The message about a command line that cannot be read, with what was probably meant.
@@ -53,21 +59,26 @@ int run(int argc, char** argv) {
       "Does a language model fit on these devices, how fast is it, how many users does it "
       "serve, and what does a million tokens cost.",
       "tokenroof");
-  app.set_version_flag("--version", "tokenroof " TOKENROOF_VERSION);
+  app.set_version_flag("-v,--version", "tokenroof " TOKENROOF_VERSION);
   app.require_subcommand(1);
+  std::string exits;
+  for (const ExitMeaning& one : exit_meanings)
+    exits +=
+        (exits.empty() ? "" : ", ") + std::to_string(one.exit) + " " + std::string(one.meaning);
   app.footer(
       "Examples:\n"
       "  tokenroof model llama-3.1-70b\n"
       "  tokenroof estimate scenario.json\n"
       "  tokenroof estimate scenario.json --set workload.concurrency=128 --json\n"
       "  tokenroof list accelerators\n"
-      "`tokenroof VERB --help` explains a verb. Exit codes: 0 answered, 1 infeasible or objective\n"
-      "missed, 2 usage, 3 bad input, 4 internal error.");
+      "`tokenroof VERB --help` explains a verb. Exit codes:\n" +
+      exits + ".");
   Options options;
   Action chosen;
   for (const Verb* verb : verbs()) {
     CLI::App& sub = *app.add_subcommand(std::string(verb->name), std::string(verb->summary));
     Action action = verb->declare(sub, options);
+    if (verb->gives == Gives::answer) add_answer_options(sub, options);
     add_common_options(sub, options);
     sub.footer("Examples:\n" + std::string(verb->examples));
     sub.callback([&chosen, action = std::move(action)] { chosen = action; });
@@ -80,7 +91,14 @@ int run(int argc, char** argv) {
               << "\nRun `tokenroof --help` or `tokenroof VERB --help`.\n";
     return usage;
   }
-  return chosen();
+  try {
+    return chosen();
+  } catch (const UsageError& error) {
+    const std::string verb = app.get_subcommands().front()->get_name();
+    std::cerr << "tokenroof: " << verb << ": " << error.what() << "\nRun `tokenroof " << verb
+              << " --help`.\n";
+    return usage;
+  }
 }
 
 }  // namespace

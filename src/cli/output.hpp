@@ -23,6 +23,9 @@ struct Renderings {
   std::function<void(std::ostream&)> csv;
 };
 
+/// Whether a line that rewrites itself on standard error helps: a terminal that can, no --quiet.
+[[nodiscard]] bool progress_welcome(const Options& options);
+
 /// Writes the answer where --format and -o ask for it. Throws SpecError when it cannot be written.
 void deliver(const Options& options, const Renderings& renderings);
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace tokenroof::cli {
 
@@ -28,6 +30,31 @@ enum Exit {
   bad_input = 3,
   internal = 4,
 };
+
+/// A command line that can be read and cannot be meant: exit 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What `read` makes of a value on the command line; its SpecError is then the caller's slip.
+template <class Read>
+auto from_command_line(const Read& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const SpecError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+struct ExitMeaning {
+  Exit exit;
+  std::string_view meaning;
+};
+inline constexpr ExitMeaning exit_meanings[] = {{answered, "answered"},
+                                                {infeasible, "infeasible or objective missed"},
+                                                {usage, "usage"},
+                                                {bad_input, "bad input"},
+                                                {internal, "internal error"}};
 
 /// Options that several verbs share. Every verb has the first block; the second belongs to
 /// scenarios, see add_scenario_options.
@@ -45,12 +72,19 @@ struct Options {
 /// What runs when the command line has been read; gives an Exit.
 using Action = std::function<int()>;
 
+/// What a verb gives: an answer in any of the formats, or a text about the tool itself.
+enum class Gives { answer, text };
+
+/// The type name of an option or argument says what may stand there, to readers of --help and to
+/// the shell's completion alike: MODEL, ACCELERATOR, ENGINE and METRIC are names, FILE and FOLDER
+/// paths, KEY=VALUE a setting of a scenario.
 struct Verb {
   std::string_view name;
   std::string_view summary;   ///< one line
   std::string_view examples;  ///< for --help
-  /// Declares the verb's own options on `app`. `options` outlives the action.
+  /// Declares the verb's own options on `app`. `options` and `app` outlive the action.
   Action (*declare)(CLI::App& app, Options& options);
+  Gives gives = Gives::answer;
 };
 
 /// All verbs, in the order of --help.
@@ -58,6 +92,12 @@ struct Verb {
 
 /// Declares SPEC, --fidelity and --set, for verbs that take a scenario.
 void add_scenario_options(CLI::App& app, Options& options);
+
+/// Declares --set alone.
+void add_overrides(CLI::App& app, Options& options);
+
+/// Makes `option` take names of number formats ("fp8", "q4_k_m") and nothing else.
+void takes_formats(CLI::Option& option);
 
 [[nodiscard]] io::Catalog catalog(const Options& options);
 /// The scenario of SPEC, --set applied.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "page.hpp"
@@ -45,19 +46,37 @@ std::string subject(const Answer& answer, const Scenario& scenario) {
                      to_string(answer.fidelity));
 }
 
+/// What a reader came for, in one paragraph: does it run, how fast, for how many, at what price.
 void add_verdict(Page& page, const Answer& answer) {
   const Verdict& verdict = answer.verdict;
   if (!verdict.ok()) {
     page.line(verdict_text(verdict));
-    return;
+    if (!runs(verdict) || !answer.decode) return;
   }
-  std::string text = "It fits";
-  if (answer.serving.utilization && answer.serving.limit_rate && answer.serving.request_rate) {
-    text += fmt::format(" and serves {}", to_text(*answer.serving.request_rate));
-    if (*answer.serving.request_rate < *answer.serving.limit_rate)
-      text += fmt::format(", {} of what it can", percent_text(*answer.serving.utilization));
+  const ServingAnswer& serving = answer.serving;
+  std::string text = verdict.ok() ? "It fits" : "It would run";
+  if (serving.utilization && serving.limit_rate && serving.request_rate) {
+    text += fmt::format(" and {} {}", verdict.ok() ? "serves" : "serve",
+                        to_text(*serving.request_rate));
+    if (*serving.request_rate < *serving.limit_rate)
+      text += fmt::format(", {} of what it can", percent_text(*serving.utilization));
   }
-  text += fmt::format("; {} binds the decode step, {} binds prefill.",
+  text += fmt::format("; a replica holds {} sequences. ",
+                      count_text(std::floor(answer.memory.max_concurrency.base())));
+  const auto latency = [](const Latency& of) {
+    return to_text(*of.mean) + (of.p95 ? fmt::format(" (95 %: {})", to_text(*of.p95)) : "");
+  };
+  if (serving.ttft.mean && serving.tpot.mean)
+    text += fmt::format("The first token comes after {}, each further one after {}",
+                        latency(serving.ttft), latency(serving.tpot));
+  else
+    text += fmt::format("A step of {} sequences takes {}, {} each", to_text(answer.decode->batch),
+                        to_text(answer.decode->step), to_text(answer.decode->per_sequence));
+  text += fmt::format(", {} in all. ", to_text(answer.decode->total));
+  if (answer.economics.output)
+    text += fmt::format("A million output tokens cost {:.4g} USD. ",
+                        answer.economics.output->base() * 1e6);
+  text += fmt::format("Here {} binds the decode step, {} binds prefill.",
                       bound_text(answer.decode->bound), bound_text(answer.prefill->bound));
   page.line(text);
 }

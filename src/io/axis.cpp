@@ -161,7 +161,7 @@ std::vector<const Metric*> choose_metrics(const std::vector<std::string>& names)
     if (metric == nullptr) {
       std::vector<std::string> known;
       for (const Metric& one : metrics()) known.emplace_back(one.key);
-      throw SpecError("metric", "",
+      throw SpecError("--metric", "",
                       fmt::format("unknown metric \"{}\"{}; `tokenroof list metrics` shows them",
                                   name, did_you_mean(name, known)));
     }

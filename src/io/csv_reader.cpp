@@ -190,12 +190,7 @@ CsvReader::CsvReader(std::istream& in, std::string file)
 
 CsvReader CsvReader::open(const std::filesystem::path& path) {
   if (path == "-") return CsvReader(std::cin, "standard input");
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) throw SpecError(path.string(), "", "no such file");
-  if (std::filesystem::is_directory(path, error))
-    throw SpecError(path.string(), "", "is a directory, expected a file");
-  auto stream = std::make_unique<std::ifstream>(path, std::ios::binary);
-  if (!*stream) throw SpecError(path.string(), "", "cannot be read");
+  auto stream = std::make_unique<std::ifstream>(open_file(path));
   CsvReader reader(*stream, path.string());
   reader.state_->owned = std::move(stream);
   return reader;

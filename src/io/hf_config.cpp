@@ -101,19 +101,7 @@ bool has_head(std::string_view architecture) {
   return !(architecture.ends_with("Model") || architecture.ends_with("Classification"));
 }
 
-/// Families read some keys once per layer: the same fault, or note, is told once.
-void throw_distinct(const Faults& faults) {
-  try {
-    faults.throw_if_any();
-  } catch (const SpecError& error) {
-    std::set<std::pair<std::string, std::string>> seen;
-    std::vector<Fault> distinct;
-    for (const Fault& fault : error.faults())
-      if (seen.emplace(fault.json_pointer, fault.reason).second) distinct.push_back(fault);
-    throw SpecError(std::move(distinct));
-  }
-}
-
+/// Families read some keys once per layer: the same note is told once.
 std::vector<std::string> distinct(const std::vector<std::string>& texts) {
   std::set<std::string> seen;
   std::vector<std::string> result;
@@ -143,18 +131,21 @@ void read_index(const std::string& text, Model& model, Faults& faults) {
     model.file_bytes = static_cast<std::int64_t>(size.get<double>());
 }
 
-QuantizationSources quantization_sources(const Json& root, const TextObject& text) {
+QuantizationSources quantization_sources(const Json& root, const TextObject& text, Faults& faults) {
   QuantizationSources sources;
   for (const auto& [object, pointer] :
        {std::pair{&root, std::string()}, std::pair{text.json, text.pointer}}) {
     for (const std::string_view key : {"quantization_config", "compression_config"}) {
-      const Json* found = member(*object, key);
-      if (found == nullptr || sources.quantization != nullptr) continue;
-      sources.quantization = found;
-      sources.quantization_pointer = join_pointer(pointer, key);
+      const auto found = ObjectReader(*object, pointer, faults).object(key);
+      if (!found || sources.quantization != nullptr) continue;
+      sources.quantization = member(*object, key);
+      sources.quantization_pointer = found->pointer();
     }
     for (const std::string_view key : {"torch_dtype", "dtype"})
-      if (const std::string dtype = text_of(*object, key); !dtype.empty()) sources.dtype = dtype;
+      if (const auto dtype = ObjectReader(*object, pointer, faults).text(key)) {
+        sources.dtype = *dtype;
+        sources.dtype_pointer = join_pointer(pointer, key);
+      }
   }
   sources.expert_dtype = text_of(*text.json, "expert_dtype");
   return sources;
@@ -179,11 +170,11 @@ Model read_model_config(std::string_view json, const std::string& file_name,
   const Json root = parse_json(json, file_name, NonFinite::read_as_null);
   Faults faults(file_name);
   ObjectReader whole(root, "", faults);
-  throw_distinct(faults);
+  faults.throw_if_any();
 
   const TextObject text = find_text(root);
   const Family* family = find_family(root, text, options, faults);
-  throw_distinct(faults);
+  faults.throw_if_any();
 
   std::vector<std::string> notes;
   Config config(ObjectReader(*text.json, text.pointer, faults), text.nested, notes);
@@ -194,7 +185,7 @@ Model read_model_config(std::string_view json, const std::string& file_name,
   if (text.nested && !text.json->contains("tie_word_embeddings"))
     decoder.model.tied_embeddings =
         whole.boolean("tie_word_embeddings").value_or(decoder.model.tied_embeddings);
-  throw_distinct(faults);
+  faults.throw_if_any();
 
   const std::vector<Mtp> mtp = decoder.mtp;
   const std::int64_t hidden = decoder.sizes.hidden;
@@ -209,12 +200,12 @@ Model read_model_config(std::string_view json, const std::string& file_name,
     model.notes.push_back("read as " + options.assume_family + " because asked to");
 
   const auto sidecar = parse_optional(options.quantization_json, "hf_quant_config.json", faults);
-  QuantizationSources sources = quantization_sources(root, text);
+  QuantizationSources sources = quantization_sources(root, text, faults);
   if (sidecar && sidecar->is_object()) sources.sidecar = &*sidecar;
   apply_quantization(sources, mtp, model, faults);
   attach_towers(root, hidden, model);
   read_index(options.index_json, model, faults);
-  throw_distinct(faults);
+  faults.throw_if_any();
   return model;
 }
 

@@ -90,9 +90,15 @@ std::vector<std::string> full_names(const std::vector<std::string>& names, int l
   return full;
 }
 
-Format dtype_format(const std::string& dtype) {
+/// The type of what is not quantised. Where a file does not say, 16 bits.
+Format dtype_format(const QuantizationSources& sources, Faults& faults) {
+  std::string_view dtype = sources.dtype;
+  if (dtype.starts_with("torch.")) dtype.remove_prefix(6);
   if (dtype == "float16" || dtype == "half") return formats::fp16;
   if (dtype == "float32" || dtype == "float") return formats::fp32;
+  if (dtype != "bfloat16" && dtype != "auto" && !dtype.empty())
+    faults.add(sources.dtype_pointer,
+               "expected bfloat16, float16 or float32, found \"" + sources.dtype + "\"");
   return formats::bf16;
 }
 
@@ -182,7 +188,7 @@ void attach_mtp_layers(const std::vector<Mtp>& mtp, Model& model) {
 
 void apply_quantization(const QuantizationSources& sources, const std::vector<Mtp>& mtp,
                         Model& model, Faults& faults) {
-  const Format plain = dtype_format(sources.dtype);
+  const Format plain = dtype_format(sources, faults);
   model.checkpoint.precision.weights.fill(plain);
   if (plain == formats::fp16) model.checkpoint.precision.activations = formats::fp16;
 

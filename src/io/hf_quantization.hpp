@@ -13,7 +13,8 @@ struct QuantizationSources {
   const Json* quantization = nullptr;  ///< quantization_config (or compression_config)
   const Json* sidecar = nullptr;       ///< hf_quant_config.json
   std::string quantization_pointer = "/quantization_config";
-  std::string dtype;         ///< torch_dtype or dtype
+  std::string dtype;  ///< torch_dtype or dtype
+  std::string dtype_pointer;
   std::string expert_dtype;  ///< DeepSeek-V4
 };
 

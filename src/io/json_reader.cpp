@@ -66,6 +66,11 @@ std::optional<double> read_number(const Json& value, const std::string& pointer,
     faults.add(pointer, "must be " + range.text() + ", found " + describe(value));
     return std::nullopt;
   }
+  const bool too_small = range.low == 0 && range.low_open && number < least_positive;
+  if (too_small || std::abs(number) > largest_number) {
+    faults.add(pointer, "is out of range: " + describe(value));
+    return std::nullopt;
+  }
   return number;
 }
 
@@ -82,6 +87,25 @@ std::optional<std::int64_t> read_integer(const Json& value, const std::string& p
   }
   if (!read_number(value, pointer, range, faults)) return std::nullopt;
   return static_cast<std::int64_t>(number);
+}
+
+void Faults::keep(Fault fault) {
+  if (full()) {
+    ++further_;
+    return;
+  }
+  const bool told = std::any_of(faults_.begin(), faults_.end(), [&](const Fault& known) {
+    return known.file == fault.file && known.json_pointer == fault.json_pointer &&
+           known.reason == fault.reason;
+  });
+  if (!told) faults_.push_back(std::move(fault));
+}
+
+void Faults::throw_if_any() const {
+  if (faults_.empty()) return;
+  std::vector<Fault> told = faults_;
+  if (further_ > 0) told.push_back({file_, "", fmt::format("and {} more faults", further_)});
+  throw SpecError(std::move(told));
 }
 
 ObjectReader::ObjectReader(const Json& json, std::string pointer, Faults& faults)
@@ -257,7 +281,13 @@ std::vector<std::string> ObjectReader::unread_keys() const {
 
 void ObjectReader::finish() const {
   for (const std::string& key : unread_keys())
-    fault(key, "unknown key" + did_you_mean(key, std::span<const std::string>(asked_)));
+    fault(key, faults_->full() ? "unknown key" : unknown_key(key));
+}
+
+std::string ObjectReader::unknown_key(const std::string& key) const {
+  const std::string meant = did_you_mean(key, std::span<const std::string>(asked_));
+  if (!meant.empty() || asked_.empty()) return "unknown key" + meant;
+  return fmt::format("unknown key; known here: {}", fmt::join(asked_, ", "));
 }
 
 }  // namespace tokenroof::io

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -42,7 +43,18 @@ enum class NonFinite { refuse, read_as_null };
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& file,
                               NonFinite non_finite = NonFinite::refuse);
 
-/// The whole file. Throws SpecError: no such file, a directory, unreadable.
+/// Most bytes that are read as one text: a slip must not fill the memory.
+inline constexpr std::size_t most_file_bytes = std::size_t{1} << 30;
+
+/// Opens a file to read. Throws SpecError: no such file, a directory, a device, unreadable. Pipes
+/// are read like files.
+[[nodiscard]] std::ifstream open_file(const std::filesystem::path& path);
+
+/// What is left of a stream. Throws SpecError, for `name`, beyond most_file_bytes or when reading
+/// fails.
+[[nodiscard]] std::string read_stream(std::istream& stream, const std::string& name);
+
+/// The whole file, by open_file and read_stream; "-" is standard input.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
 
 /// parse_json of read_file.
@@ -64,29 +76,39 @@ enum class NonFinite { refuse, read_as_null };
 [[nodiscard]] std::string join_pointer(std::string_view pointer, std::string_view key);
 [[nodiscard]] std::string join_pointer(std::string_view pointer, std::size_t index);
 
-/// The faults of one file.
+/// The faults of one file, each told once. A report is for people: beyond `most` faults are only
+/// counted.
 class Faults {
  public:
+  static constexpr std::size_t most = 50;
+
   explicit Faults(std::string file) : file_(std::move(file)) {}
   void add(std::string pointer, std::string reason) {
-    faults_.push_back({file_, std::move(pointer), std::move(reason)});
+    keep({file_, std::move(pointer), std::move(reason)});
   }
   /// Takes over faults found elsewhere (a file that this one names).
   void add(const SpecError& error) {
-    faults_.insert(faults_.end(), error.faults().begin(), error.faults().end());
+    for (const Fault& fault : error.faults()) keep(fault);
   }
   [[nodiscard]] bool empty() const { return faults_.empty(); }
   [[nodiscard]] std::size_t size() const { return faults_.size(); }
+  /// Whether the wording of a further fault would be lost.
+  [[nodiscard]] bool full() const { return faults_.size() >= most; }
   [[nodiscard]] const std::string& file() const { return file_; }
   /// Throws one SpecError with everything collected.
-  void throw_if_any() const {
-    if (!faults_.empty()) throw SpecError(faults_);
-  }
+  void throw_if_any() const;
 
  private:
+  void keep(Fault fault);
+
   std::string file_;
   std::vector<Fault> faults_;
+  std::size_t further_ = 0;  ///< beyond `most`
 };
+
+/// What must be above 0 must be at least this, and nothing may be beyond the other: numbers that
+/// only a slip gives, and whose quotients leave the range of double.
+inline constexpr double least_positive = 1e-12, largest_number = 1e27;
 
 /// The numbers a key may have.
 struct Range {
@@ -181,13 +203,14 @@ class ObjectReader {
   [[nodiscard]] std::vector<std::string> keys() const;
   /// The keys that nothing has asked for, null ones included.
   [[nodiscard]] std::vector<std::string> unread_keys() const;
-  /// A fault for each unread key, with the closest key that was asked for.
+  /// A fault for each unread key, with the closest key that was asked for, or all of them.
   void finish() const;
 
  private:
   std::optional<double> quantity_base(std::string_view key, const UnitDimension& dimension,
                                       Sign sign);
   void wrong(std::string_view key, std::string_view expected, const Json& found) const;
+  [[nodiscard]] std::string unknown_key(const std::string& key) const;
 
   const Json* json_;
   std::string pointer_;

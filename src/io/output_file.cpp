@@ -54,9 +54,13 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::commit() {
+  // A stream that has failed earlier fails again at the next byte, and says why.
+  const bool failed = !*stream_;
+  stream_->clear();
   errno = 0;
+  if (failed) stream_->put(' ');
   stream_->flush();
-  if (!*stream_) cannot_write(target_);
+  if (failed || !*stream_) cannot_write(target_);
   if (temporary_.empty()) return;
   owned_.reset();
   std::error_code error;

@@ -4,34 +4,50 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace tokenroof::io {
 namespace {
-constexpr std::size_t page_width = 100;
+
+constexpr std::size_t widest = 100, narrowest = 20;
+
+/// 100 columns, or COLUMNS where that is less.
+std::size_t page_width() {
+  const char* columns = std::getenv("COLUMNS");
+  const long stated = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
+  return stated < static_cast<long>(narrowest) ? widest
+                                               : std::min(widest, static_cast<std::size_t>(stated));
 }
+
+/// Lines of whole words; a word that is wider than a line has one to itself.
+std::string wrapped(std::string_view text) {
+  std::string lines;
+  const std::size_t width = page_width();
+  while (display_width(std::string(text)) > width) {
+    std::size_t cut = text.rfind(' ', width);
+    if (cut == std::string_view::npos || cut == 0) cut = text.find(' ', width);
+    if (cut == std::string_view::npos) break;
+    lines += fmt::format("{}\n", text.substr(0, cut));
+    text.remove_prefix(cut + 1);
+  }
+  return lines + std::string(text);
+}
+
+}  // namespace
 
 Page& Page::heading(std::string_view mark, std::string_view text) {
   if (!text_.empty()) text_ += '\n';
   if (markdown_)
     text_ += fmt::format("{}{}\n\n", mark, text);
+  else if (colour_)
+    text_ += fmt::format("\033[1m{}\033[0m\n", wrapped(text));
   else
-    text_ += colour_ ? fmt::format("\033[1m{}\033[0m\n", text) : fmt::format("{}\n", text);
+    text_ += wrapped(text) + "\n";
   return *this;
 }
 
 Page& Page::line(std::string_view text) {
-  if (markdown_) {
-    text_ += fmt::format("{}\n\n", text);
-    return *this;
-  }
-  while (display_width(std::string(text)) > page_width) {
-    std::size_t cut = text.rfind(' ', page_width);
-    if (cut == std::string_view::npos || cut == 0) cut = text.find(' ', page_width);
-    if (cut == std::string_view::npos) break;
-    text_ += fmt::format("{}\n", text.substr(0, cut));
-    text.remove_prefix(cut + 1);
-  }
-  text_ += fmt::format("{}\n", text);
+  text_ += markdown_ ? fmt::format("{}\n\n", text) : wrapped(text) + "\n";
   return *this;
 }
 

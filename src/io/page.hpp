@@ -17,7 +17,7 @@ class Page {
 
   Page& title(std::string_view text) { return heading("# ", text); }
   Page& section(std::string_view text) { return heading("## ", text); }
-  /// A paragraph; on a terminal, wrapped at 100 columns.
+  /// A paragraph; in plain text wrapped at 100 columns, or at COLUMNS of the environment if fewer.
   Page& line(std::string_view text);
   Page& table(const TextTable& table) {
     text_ += markdown_ ? table.markdown() : table.plain(colour_);

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <iostream>
-#include <iterator>
-
 #include "scenario_parts.hpp"
 
 namespace tokenroof::io {
@@ -36,14 +33,13 @@ ScenarioDocument ScenarioDocument::parse(std::string_view json_text, const std::
 }
 
 ScenarioDocument ScenarioDocument::load(const std::filesystem::path& path) {
-  if (path != "-") return parse(read_file(path), path.string(), path.parent_path());
-  const std::string text{std::istreambuf_iterator<char>(std::cin),
-                         std::istreambuf_iterator<char>()};
-  return parse(text, "standard input");
+  const std::string file = path == "-" ? "standard input" : path.string();
+  return parse(read_file(path), file, path.parent_path());
 }
 
-void ScenarioDocument::set(std::string_view assignment, const Catalog& catalog) {
-  apply_override(state_->json, assignment, catalog, state_->folder, state_->inlined);
+void ScenarioDocument::set(std::string_view assignment, const Catalog& catalog,
+                           std::string_view option) {
+  apply_override(state_->json, assignment, catalog, state_->folder, state_->inlined, option);
 }
 
 std::string ScenarioDocument::text() const {
@@ -55,7 +51,7 @@ ScenarioEntry ScenarioDocument::read(const Catalog& catalog) const {
   Faults faults(state_->file);
   ObjectReader reader(state_->json, "", faults);
   const ScenarioContext context{catalog, state_->folder, state_->inlined, entry.defaults_used};
-  for (const std::string_view key : {"$schema", "comment"}) reader.ignore(key);
+  for (const std::string_view key : {"$schema", "comment", "question"}) reader.ignore(key);
 
   Scenario& scenario = entry.scenario;
   scenario.model = read_model_part(reader, context);

@@ -12,8 +12,9 @@ constexpr std::string_view sections[] = {"model",       "accelerator",   "engine
                                          "deployment",  "workload",      "objective", "price",
                                          "speculation", "disaggregation"};
 
-[[noreturn]] void refuse(std::string_view assignment, const std::string& reason) {
-  throw SpecError(fmt::format("--set {}", assignment), "", reason);
+// `given` is what stands on the command line: "--set workload.batch=64".
+[[noreturn]] void refuse(const std::string& given, const std::string& reason) {
+  throw SpecError(given, "", reason);
 }
 
 std::vector<std::string> split(std::string_view path) {
@@ -66,7 +67,7 @@ std::optional<Json> scaled(const Json& value, double factor) {
 
 // The text of the file behind a name or a path; messages keep naming that file.
 Inlined source_of(const std::string& name, Shelf shelf, const Catalog& catalog,
-                  const std::filesystem::path& folder, std::string_view assignment, Json& json) {
+                  const std::filesystem::path& folder, const std::string& given, Json& json) {
   Inlined source;
   const std::optional<std::string> id =
       looks_like_path(name) ? std::nullopt : catalog.find(shelf, name);
@@ -80,8 +81,8 @@ Inlined source_of(const std::string& name, Shelf shelf, const Catalog& catalog,
   std::optional<std::filesystem::path> path = find_path(name, folder);
   if (path && std::filesystem::is_directory(*path)) *path /= "config.json";
   if (!path)
-    refuse(assignment, looks_like_path(name) ? fmt::format("no such file: \"{}\"", name)
-                                             : catalog.unknown(shelf, name));
+    refuse(given, looks_like_path(name) ? fmt::format("no such file: \"{}\"", name)
+                                        : catalog.unknown(shelf, name));
   source.file = path->string();
   const std::filesystem::path sidecar = path->parent_path() / "hf_quant_config.json";
   if (shelf == Shelf::models && std::filesystem::exists(sidecar))
@@ -91,7 +92,7 @@ Inlined source_of(const std::string& name, Shelf shelf, const Catalog& catalog,
 }
 
 void inline_part(Json& scenario, const std::vector<std::string>& keys, const Catalog& catalog,
-                 const std::filesystem::path& folder, std::string_view assignment,
+                 const std::filesystem::path& folder, const std::string& given,
                  std::map<std::string, Inlined>& inlined) {
   const std::string& key = keys.front();
   if (key == "engine") {
@@ -101,8 +102,7 @@ void inline_part(Json& scenario, const std::vector<std::string>& keys, const Cat
     if (engine.is_string()) engine = Json{{"name", engine}};
     if (keys.size() < 3 || keys[1] != "constants" || engine.contains("constants")) return;
     Json profile;
-    source_of(engine.value("name", "default"), Shelf::engines, catalog, folder, assignment,
-              profile);
+    source_of(engine.value("name", "default"), Shelf::engines, catalog, folder, given, profile);
     engine["constants"] = profile.value("constants", Json::object());
     return;
   }
@@ -110,26 +110,25 @@ void inline_part(Json& scenario, const std::vector<std::string>& keys, const Cat
   if (!scenario.contains(key) || !scenario[key].is_string()) return;
   Json json;
   const Shelf shelf = key == "model" ? Shelf::models : Shelf::accelerators;
-  inlined[key] =
-      source_of(scenario[key].get<std::string>(), shelf, catalog, folder, assignment, json);
+  inlined[key] = source_of(scenario[key].get<std::string>(), shelf, catalog, folder, given, json);
   scenario[key] = std::move(json);
 }
 
 // The place of `keys`; objects on the way are made.
-Json& place(Json& scenario, const std::vector<std::string>& keys, std::string_view assignment) {
+Json& place(Json& scenario, const std::vector<std::string>& keys, const std::string& given) {
   Json* at = &scenario;
   for (const std::string& key : keys) {
     if (at->is_array()) {
       std::size_t index = 0;
       const auto [stop, error] = std::from_chars(key.data(), key.data() + key.size(), index);
       if (error != std::errc{} || stop != key.data() + key.size() || index >= at->size())
-        refuse(assignment, fmt::format("\"{}\" is no index of an array of {}", key, at->size()));
+        refuse(given, fmt::format("\"{}\" is no index of an array of {}", key, at->size()));
       at = &(*at)[index];
       continue;
     }
     if (at->is_null()) *at = Json::object();
     if (!at->is_object())
-      refuse(assignment, fmt::format("\"{}\" is inside {}, which has no keys", key, describe(*at)));
+      refuse(given, fmt::format("\"{}\" is inside {}, which has no keys", key, describe(*at)));
     at = &(*at)[key];
   }
   // A constant of an engine is an object around its value.
@@ -155,30 +154,32 @@ void drop_other_traffic(Json& scenario, const std::vector<std::string>& keys) {
 }  // namespace
 
 void apply_override(Json& scenario, std::string_view assignment, const Catalog& catalog,
-                    const std::filesystem::path& folder, std::map<std::string, Inlined>& inlined) {
+                    const std::filesystem::path& folder, std::map<std::string, Inlined>& inlined,
+                    std::string_view option) {
+  const std::string given = fmt::format("{} {}", option, assignment);
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    refuse(assignment, "expected key=value, such as workload.batch=64");
+    refuse(given, "expected key=value, such as workload.batch=64");
   const std::vector<std::string> keys = split(assignment.substr(0, equals));
   const std::string_view text = assignment.substr(equals + 1);
-  if (text.empty()) refuse(assignment, "the value is missing; null takes a key away");
+  if (text.empty()) refuse(given, "the value is missing; null takes a key away");
   for (const std::string& key : keys)
-    if (key.empty()) refuse(assignment, "a key is empty");
+    if (key.empty()) refuse(given, "a key is empty");
   if (std::find(std::begin(sections), std::end(sections), keys.front()) == std::end(sections))
-    refuse(assignment,
+    refuse(given,
            fmt::format("unknown key \"{}\"{}", keys.front(), did_you_mean(keys.front(), sections)));
 
   // All or nothing: a refused override leaves the scenario as it was.
   Json changed = scenario;
   std::map<std::string, Inlined> origins = inlined;
-  if (keys.size() > 1) inline_part(changed, keys, catalog, folder, assignment, origins);
+  if (keys.size() > 1) inline_part(changed, keys, catalog, folder, given, origins);
   if (keys.size() == 1) origins.erase(keys.front());
-  Json& target = place(changed, keys, assignment);
+  Json& target = place(changed, keys, given);
   if (const std::optional<double> factor = factor_of(text)) {
     const std::optional<Json> product = scaled(target, *factor);
     if (!product)
-      refuse(assignment, target.is_null() ? "there is no value to scale; give one"
-                                          : fmt::format("{} cannot be scaled", describe(target)));
+      refuse(given, target.is_null() ? "there is no value to scale; give one"
+                                     : fmt::format("{} cannot be scaled", describe(target)));
     target = *product;
   } else {
     target = value_of_text(text);

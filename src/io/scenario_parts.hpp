@@ -71,6 +71,7 @@ struct ScenarioContext {
 
 /// Applies one "key=value" to the scenario; see ScenarioDocument::set.
 void apply_override(Json& scenario, std::string_view assignment, const Catalog& catalog,
-                    const std::filesystem::path& folder, std::map<std::string, Inlined>& inlined);
+                    const std::filesystem::path& folder, std::map<std::string, Inlined>& inlined,
+                    std::string_view option);
 
 }  // namespace tokenroof::io

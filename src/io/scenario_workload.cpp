@@ -1,4 +1,5 @@
 // Lengths and traffic of a scenario.
+#include <cmath>
 #include <numeric>
 
 #include "scenario_parts.hpp"
@@ -43,8 +44,9 @@ LengthLaw read_empirical(ObjectReader& reader) {
 }
 
 LengthLaw read_trace(ObjectReader& reader, const ScenarioContext& context) {
-  const std::string name = reader.text("trace").value_or("");
-  if (name.empty()) return {};
+  const std::optional<std::string> stated = reader.text("trace");
+  if (!stated) return {};
+  const std::string& name = *stated;
   const auto path = find_path(name, context.folder);
   if (!path) {
     reader.fault("trace", fmt::format("no such file: \"{}\"", name));
@@ -80,7 +82,7 @@ LengthLaw read_lengths(ObjectReader& workload, const ScenarioContext& context) {
     law.kind = LengthLaw::Kind::geometric;
     return law;
   }
-  if (!value->is_object() || value->size() != 1) {
+  if (!value->is_object() || value->size() != 1 || value->front().is_null()) {
     workload.fault("lengths", fmt::format("{}, found {}", expected, describe(*value)));
     return law;
   }
@@ -189,6 +191,50 @@ void read_stated_lengths(ObjectReader& reader, const ScenarioContext& context, W
     reader.faults().add(reader.pointer("output_tokens"), "expected at least 1 token");
 }
 
+/// The kinds of requests of a mix. Their lengths become an empirical law of a thousand requests, by
+/// rounded cumulative shares, so that queue and simulator see the mix as well.
+void read_classes(std::vector<ObjectReader> readers, ObjectReader& workload, Workload& result) {
+  if (std::holds_alternative<SingleStep>(result.traffic))
+    workload.fault("classes", "belong to arrival_rate or concurrency, not to one step");
+  double shares = 0;
+  for (ObjectReader& reader : readers) {
+    WorkloadClass kind;
+    for (const std::string_view key : {"share", "input_tokens", "output_tokens"})
+      reader.required(key);
+    kind.name = reader.required_text("name");
+    kind.share = reader.number("share", Range::positive()).value_or(1);
+    const auto one = TokensPerRequest::from_base(1);
+    kind.input = reader.quantity<TokensPerRequest>("input_tokens").value_or(one);
+    kind.output = reader.quantity<TokensPerRequest>("output_tokens").value_or(one);
+    if (kind.output < one) reader.fault("output_tokens", "expected at least 1 token");
+    kind.prefix_hit_rate =
+        reader.number("prefix_hit_rate", {.low = 0, .high = 1, .high_open = true}).value_or(0);
+    reader.finish();
+    shares += kind.share;
+    result.classes.push_back(std::move(kind));
+  }
+  for (const std::string_view key :
+       {"input_tokens", "output_tokens", "lengths", "prefix_hit_rate", "sessions"}) {
+    if (workload.has(key)) workload.fault(key, "excludes classes, from which it follows");
+    workload.ignore(key);
+  }
+  double hits = 0, given = 0, placed = 0;
+  result.lengths.kind = LengthLaw::Kind::empirical;
+  result.input = result.output = {};
+  for (WorkloadClass& kind : result.classes) {
+    kind.share /= shares;
+    result.input += kind.share * kind.input;
+    result.output += kind.share * kind.output;
+    hits += kind.share * kind.input.base() * kind.prefix_hit_rate;
+    given += 1000 * kind.share;
+    for (; placed < std::round(given); ++placed) {
+      result.lengths.input_samples.push_back(kind.input.base());
+      result.lengths.output_samples.push_back(kind.output.base());
+    }
+  }
+  result.prefix_hit_rate = result.input.base() > 0 ? hits / result.input.base() : 0;
+}
+
 }  // namespace
 
 Workload read_workload_part(ObjectReader& scenario, const ScenarioContext& context) {
@@ -196,6 +242,12 @@ Workload read_workload_part(ObjectReader& scenario, const ScenarioContext& conte
   if (scenario.required("workload") == nullptr) return workload;
   ObjectReader reader = *scenario.object("workload");
   read_traffic(reader, context, workload);
+  if (auto classes = reader.objects("classes"); !classes.empty()) {
+    read_classes(std::move(classes), reader, workload);
+    reader.finish();
+    return workload;
+  }
+  if (reader.has("classes")) reader.fault("classes", "expected at least one kind of requests");
   workload.lengths = read_lengths(reader, context);
   read_stated_lengths(reader, context, workload);
   if (auto sessions = reader.object("sessions")) {

@@ -69,7 +69,7 @@ class PointReader {
     for (std::size_t i = 0; i < index.size(); ++i) {
       const std::string assignment = grid_.axes[i].key + "=" + grid_.axes[i].values[index[i]];
       where += (where.empty() ? "" : ", ") + assignment;
-      document.set(assignment, catalog_);
+      document.set(assignment, catalog_, "--axis");
     }
     try {
       return read_.emplace(index, document.read(catalog_)).first->second;

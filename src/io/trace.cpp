@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "json_reader.hpp"
 #include "tokenroof/serving/prefix_cache.hpp"
 #include "trace_line.hpp"
 
@@ -74,8 +75,7 @@ bool blank(std::string_view line) {
 template <class Use>
 void with_stream(const std::filesystem::path& path, Use&& use) {
   if (path == "-") return use(std::cin, std::string("-"));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw SpecError(path.string(), "", "cannot be opened");
+  std::ifstream in = open_file(path);
   use(in, path.string());
 }
 

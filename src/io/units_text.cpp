@@ -228,7 +228,9 @@ Parsed<double> parse_units(std::string_view text, const UnitDimension& dimension
   if (!measure.fault.empty()) return refuse(dimension, text, measure.fault);
   if (!bare && !same_dimension(measure.dimension, dimension)) return refuse(dimension, text);
   const double value = number * measure.factor;
-  if (!std::isfinite(value)) return refuse(dimension, text, "the number is out of range");
+  if (!(std::abs(value) <= largest_number) ||
+      (sign == Sign::positive && value > 0 && value < least_positive))
+    return refuse(dimension, text, "the number is out of range");
   if (const std::string_view fault = sign_fault(value, sign); !fault.empty())
     return {std::nullopt, fmt::format("{}, found \"{}\"", fault, text)};
   return {value, {}};

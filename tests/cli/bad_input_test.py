@@ -1,4 +1,11 @@
 """Bad specs: exit 3 and one clear message a fault, or exit 1 and a verdict; -o stays untouched."""
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+
 import tool
 
 GOOD = {"model": "llama-3.1-8b", "accelerator": "h100-sxm-80gb",
@@ -141,11 +148,161 @@ class Usage(tool.ToolTest):
                       self.wrong("estimate", tool.EXAMPLE, "--fidelty", "ideal"))
 
     def test_values_of_options(self):
-        run = self.run_tool("model", "llama-3.1-8b", "--kv-dtype", "fp9")
-        self.assertEqual(run.returncode, 3)
-        self.assertIn('did you mean "fp8"?', run.stderr)
+        model = ["model", "llama-3.1-8b"]
+        sweep = ["sweep", tool.EXAMPLE, "--axis"]
+        self.assertIn('did you mean "fp8"?', self.wrong(*model, "--kv-dtype", "fp9"))
+        self.assertIn("--context: expected a number of tokens", self.wrong(*model, "--context", "x"))
+        self.assertIn('did you mean "fp8"', self.wrong("plan", tool.EXAMPLE, "--precisions", "bf16,fp9"))
+        self.assertIn("--axis batch: expected KEY=VALUES", self.wrong(*sweep, "batch"))
+        self.assertIn("given twice", self.wrong(*sweep, "batch=1", "--axis", "batch=2"))
+        self.assertIn("--shard 3/2", self.wrong(*sweep, "batch=1", "--shard", "3/2"))
+        self.assertIn('--metric: unknown metric "step"',
+                      self.wrong(*sweep, "batch=1", "--metric", "step"))
+        self.wrong("validate-spec")
+
+    def test_settings_of_a_scenario(self):
+        """These are part of the scenario, and fail like it."""
         run = self.run_tool("estimate", tool.EXAMPLE, "--set", "workload.batch")
         self.assertEqual(run.returncode, 3)
+        run = self.run_tool("sweep", tool.EXAMPLE, "--axis", "nosuch=1")
+        self.assertEqual((run.returncode, run.stdout), (3, ""))
+        self.assertEqual(run.stderr.count("--set"), 0)
+        self.assertIn('--axis nosuch=1: unknown key "nosuch"', run.stderr)
+
+
+class Hostile(tool.ToolTest):
+    """What nobody writes on purpose, and what a bad day brings."""
+
+    def refused(self, *arguments, stdin="", timeout=20):
+        run = self.run_tool(*arguments, stdin=stdin)
+        self.assertEqual((run.returncode, run.stdout), (3, ""), run.stderr)
+        return run.stderr
+
+    def test_files_without_an_end(self):
+        for arguments in (["estimate", "/dev/zero"], ["model", "/dev/zero"],
+                          ["estimate", tool.EXAMPLE, "--set", "model=/dev/zero"],
+                          ["validate", "/dev/zero"],
+                          ["simulate", tool.EXAMPLE, "--trace", "/dev/zero"]):
+            self.assertIn("/dev/zero: is neither a file nor a pipe", self.refused(*arguments))
+
+    def test_a_pipe_is_a_file(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        with subprocess.Popen([tool.TOOL, "validate-spec", pipe], stdout=subprocess.PIPE) as run:
+            pipe.write_text(json.dumps(GOOD))
+            self.assertIn(b"valid scenario", run.communicate(timeout=20)[0])
+
+    def test_a_file_of_unknown_keys(self):
+        keys = ", ".join(f'"weird_key_{i}": {i}' for i in range(300000))
+        text = json.dumps(GOOD)[:-1] + ", " + keys + "}"
+        start = time.monotonic()
+        lines = self.refused("estimate", self.write("s.json", text)).splitlines()
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual(len(lines), 51)
+        self.assertIn("and 299950 more faults", lines[-1])
+
+    def test_numbers_beyond_reason(self):
+        for setting in ("accelerator.memory_bandwidth=x1e-300", "accelerator.memory_bandwidth=x1e60",
+                        "workload.arrival_rate=1e-20 req/s", "price.utilization=1e-300",
+                        "workload.input_tokens=1e300"):
+            message = self.refused("estimate", tool.EXAMPLE, "--set", setting)
+            self.assertIn("out of range", message)
+        json = self.answer("estimate", tool.EXAMPLE, "--set", "workload.arrival_rate=1e-9 req/s")
+        self.assertLess(json["serving"]["ttft_s"]["p95"], 1)
+
+    def test_a_full_disk(self):
+        for arguments in (["estimate", tool.EXAMPLE], ["list", "models", "--json"],
+                          ["sweep", tool.EXAMPLE, "--axis", "batch=1:300:+1", "--axis",
+                           "context=1k"]):
+            self.assertIn("/dev/full: cannot be written: No space left on device",
+                          self.refused(*arguments, "-o", "/dev/full"))
+
+    def test_an_interrupt_leaves_no_half_file(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            sweep = [tool.TOOL, "sweep", tool.EXAMPLE, "--axis", "batch=1:100000:+1", "--axis",
+                     "context=1:100000:+1", "-o", "grid.csv"]
+            with subprocess.Popen(sweep, cwd=self.folder) as run:
+                while not self.files():
+                    self.assertIsNone(run.poll())
+                    time.sleep(0.05)
+                run.send_signal(number)
+                self.assertEqual(run.wait(timeout=20), -number)
+            self.assertEqual(self.files(), [])
+
+    def test_configurations_that_would_be_guessed(self):
+        config = json.loads((tool.SOURCE / "data/models/llama-3.1-8b.json").read_text())
+        for key, value, expected in (("quantization_config", 3, "expected an object, found 3"),
+                                     ("torch_dtype", "foo", 'found "foo"'),
+                                     ("torch_dtype", 16, "expected text, found 16")):
+            message = self.refused("model", self.write("m.json", config | {key: value}))
+            self.assertIn("/" + key, message)
+            self.assertIn(expected, message)
+
+    def test_nothing_to_validate(self):
+        head = (tool.SOURCE / "data/validation/closed_loop.csv").read_text().splitlines()[0]
+        json = self.answer("validate", self.write("runs.csv", head + "\n"), code=1)
+        self.assertEqual((json["rows"], json["evaluated"]), (0, 0))
+
+    def test_examples_are_scenarios(self):
+        for path in sorted((tool.SOURCE / "examples/specs").glob("*.json")):
+            run = self.run_tool("validate-spec", path)
+            self.assertEqual((run.returncode, run.stderr), (0, ""), path)
+
+
+class Terminal(tool.ToolTest):
+    def at_terminal(self, *arguments, **environment):
+        """What comes to a terminal as standard output and error, two of them."""
+        (out, out_end), (err, err_end) = pty.openpty(), pty.openpty()
+        variables = os.environ | {"TERM": "xterm"} | environment
+        if "NO_COLOR" not in environment:
+            variables.pop("NO_COLOR", None)
+        with subprocess.Popen([tool.TOOL, *arguments], stdout=out_end, stderr=err_end,
+                              env=variables) as run:
+            os.close(out_end)
+            os.close(err_end)
+            texts = [b"", b""]
+            for i, end in enumerate((out, err)):
+                while chunk := self.read(end):
+                    texts[i] += chunk
+            self.assertEqual(run.wait(timeout=60), 0)
+        return [text.decode() for text in texts]
+
+    @staticmethod
+    def read(end):
+        try:
+            return os.read(end, 65536)
+        except OSError:  # the other side has closed
+            return b""
+
+    def test_colour(self):
+        estimate = ["estimate", tool.EXAMPLE]
+        self.assertIn("\033[", self.at_terminal(*estimate)[0])
+        self.assertNotIn("\033", self.at_terminal(*estimate, NO_COLOR="1")[0])
+        self.assertNotIn("\033", self.at_terminal(*estimate, TERM="dumb")[0])
+        self.assertNotIn("\033", self.run_tool(*estimate).stdout)
+
+    def test_progress(self):
+        simulate = ["simulate", tool.EXAMPLE, "--requests", "3000"]
+        self.assertIn("simulating", self.at_terminal(*simulate)[1])
+        self.assertEqual(self.at_terminal(*simulate, "--quiet")[1], "")
+        self.assertEqual(self.at_terminal(*simulate, TERM="dumb")[1], "")
+        self.assertEqual(self.run_tool(*simulate).stderr, "")
+
+    def test_width(self):
+        narrow = self.run_tool("estimate", tool.EXAMPLE, COLUMNS="60").stdout
+        prose = [line for line in narrow.splitlines() if "  " not in line]
+        self.assertLessEqual(max(map(len, prose)), 60)
+        wide = self.run_tool("estimate", tool.EXAMPLE, COLUMNS="400").stdout
+        self.assertEqual(wide, self.run_tool("estimate", tool.EXAMPLE, COLUMNS="").stdout)
+
+    def test_the_answer_comes_first(self):
+        top = " ".join(self.run_tool("estimate", tool.EXAMPLE).stdout.splitlines()[:8])
+        for part in ("It fits", "serves 4 req/s", "first token", "tok/s", "USD", "binds"):
+            self.assertIn(part, top)
+
+    def test_version(self):
+        self.assertEqual(self.run_tool("-v").stdout, self.run_tool("--version").stdout)
+        self.assertRegex(self.run_tool("-v").stdout, r"^tokenroof \d+\.\d+\.\d+\n$")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ std::string faults_of(std::string_view text, const Read& read) {
 TEST_CASE("a file that is missing, a directory, or empty") {
   CHECK_THROWS_WITH(read_file("/nonexistent/x.json"), "/nonexistent/x.json: no such file");
   CHECK_THROWS_WITH(read_file("/tmp"), Contains("is a directory"));
+  CHECK_THROWS_WITH(read_file("/dev/zero"), Contains("is neither a file nor a pipe"));
   CHECK_THAT(refusal(""), Equals("f.json: the file is empty"));
   CHECK_THAT(refusal(" \n\t"), Contains("empty"));
   CHECK_THAT(refusal("\xEF\xBB\xBF"), Contains("empty"));
@@ -90,6 +91,36 @@ TEST_CASE("a byte-order mark is skipped and key order is kept") {
   CHECK(json.dump() == R"({"b":1,"a":{"z":[1,{},[]],"y":null}})");
 }
 
+TEST_CASE("a fault is told once, and a report ends after fifty") {
+  Faults faults("f.json");
+  for (int i = 0; i < 60; ++i) {
+    faults.add("/" + std::to_string(i), "wrong");
+    faults.add("/0", "wrong");
+  }
+  CHECK(faults.full());
+  try {
+    faults.throw_if_any();
+  } catch (const SpecError& error) {
+    REQUIRE(error.faults().size() == 51);
+    CHECK(error.faults()[1].json_pointer == "/1");
+    CHECK_THAT(error.faults().back().reason, Equals("and 21 more faults"));
+  }
+}
+
+TEST_CASE("numbers that only a slip gives are refused") {
+  const auto read = [](ObjectReader& reader) {
+    reader.number("share", Range::share());
+    reader.number("any");
+    reader.quantity<BytesPerSecond>("rate");
+    reader.finish();
+  };
+  CHECK_THAT(faults_of(R"({"share": 1e-300, "any": 1e300, "rate": "1e-300 TB/s"})", read),
+             Contains("/share: is out of range") && Contains("/any: is out of range") &&
+                 Contains("/rate: expected a rate in bytes per second") &&
+                 Contains("the number is out of range"));
+  CHECK(faults_of(R"({"share": 1e-12, "any": -1e27, "rate": "1e-12 B/s"})", read).empty());
+}
+
 TEST_CASE("misspelt keys are reported with the key that was meant") {
   const auto read = [](ObjectReader& reader) {
     reader.number("memory_fraction");
@@ -98,7 +129,7 @@ TEST_CASE("misspelt keys are reported with the key that was meant") {
   };
   CHECK_THAT(faults_of(R"({"memory_fracton": 0.9, "zebra": 1})", read),
              Equals("f.json: /memory_fracton: unknown key (did you mean \"memory_fraction\"?)\n"
-                    "f.json: /zebra: unknown key"));
+                    "f.json: /zebra: unknown key; known here: memory_fraction, max_sequences"));
   CHECK(faults_of(R"({"memory_fraction": null})", read).empty());
 }
 

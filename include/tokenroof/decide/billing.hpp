@@ -9,6 +9,7 @@
 // that is not known leaves every dollar of the bill empty, never 0.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -17,8 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "tokenroof/decide/answer.hpp"
 #include "tokenroof/decide/economics.hpp"
 #include "tokenroof/decide/ownership.hpp"
+#include "tokenroof/decide/replica.hpp"
 
 namespace tokenroof {
 
@@ -160,6 +163,36 @@ struct TokenFlow {
     bill.lines.push_back(std::move(line));
   }
   return bill;
+}
+
+/// The kinds of requests of `workload` on a replica whose decode step is `decode`, `rate` in all:
+/// prompts take the time of their own length, output tokens their share of the step. A workload
+/// without classes gives one, called "all".
+[[nodiscard]] inline std::vector<TrafficClass> traffic_classes(const Replica& replica,
+                                                               const Workload& workload,
+                                                               const DecodeAnswer& decode,
+                                                               RequestsPerSecond rate) {
+  std::vector<WorkloadClass> kinds = workload.classes;
+  const WorkloadLengths& mean = replica.lengths;
+  if (kinds.empty())
+    kinds.push_back({"all", 1, TokensPerRequest::from_base(mean.prompt),
+                     TokensPerRequest::from_base(mean.output), mean.hit_share});
+  std::vector<TrafficClass> classes;
+  for (const WorkloadClass& kind : kinds) {
+    const double prompt = kind.input.base();
+    const double computed = std::max(1.0, prompt * (1 - kind.prefix_hit_rate));
+    const double cached = std::max(0.0, prompt - computed);
+    classes.push_back({.name = kind.name,
+                       .rate = kind.share * rate,
+                       .input = TokensPerRequest::from_base(computed),
+                       .cached = TokensPerRequest::from_base(cached),
+                       .output = kind.output,
+                       .replica = request_time(replica.prefill_share(computed, cached), Seconds{},
+                                               kind.output * request,
+                                               Seconds(decode.step / replica.tokens_per_step),
+                                               std::max(1e-9, decode.batch) * token)});
+  }
+  return classes;
 }
 
 /// A number of a bill with what it means, for tables and reports.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -74,6 +75,14 @@ struct Sessions {
   bool same_question = false;
 };
 
+/// One kind of requests in a mix.
+struct WorkloadClass {
+  std::string name;
+  double share = 1;  ///< of the requests; shares of a mix sum to 1
+  TokensPerRequest input, output;
+  double prefix_hit_rate = 0;  ///< share of its prompt tokens found in the prefix cache
+};
+
 /// Lengths and traffic.
 struct Workload {
   TokensPerRequest input = TokensPerRequest::from_base(0);   ///< stated prompt length
@@ -82,6 +91,9 @@ struct Workload {
   std::variant<SingleStep, ClosedLoopTraffic, OpenLoop> traffic;
   double prefix_hit_rate = 0;  ///< share of prompt tokens found in the prefix cache
   std::optional<Sessions> sessions;
+  /// The kinds that make up the mix, for bills; lengths and hit rate above are those of the mix.
+  /// Empty: all requests are of one kind.
+  std::vector<WorkloadClass> classes;
 };
 
 }  // namespace tokenroof

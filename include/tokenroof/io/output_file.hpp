@@ -20,6 +20,9 @@ class OutputFile {
   ~OutputFile();
 
   [[nodiscard]] std::ostream& stream() { return *stream_; }
+  /// What is there until commit(); empty when the place is written directly. A program that may be
+  /// killed by a signal removes it then.
+  [[nodiscard]] const std::filesystem::path& temporary() const { return temporary_; }
   /// Flushes and puts the file in place. Throws SpecError, for instance when the disk is full.
   void commit();
 

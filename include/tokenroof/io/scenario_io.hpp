@@ -8,11 +8,14 @@
 //   deployment    tensor_parallel, pipeline_parallel, expert_parallel, attention_data_parallel,
 //                 context_parallel, replicas, devices_per_node; default 1 (a node: 8)
 //   workload      input_tokens, output_tokens, lengths, prefix_hit_rate or sessions, and one of
-//                 arrival_rate | concurrency | batch + context_tokens
+//                 arrival_rate | concurrency | batch + context_tokens; in place of lengths and
+//                 hit rate several kinds of requests: classes [{name, share, input_tokens,
+//                 output_tokens, prefix_hit_rate}]
 //   objective     ttft_p50|p95|p99, tpot_mean|p95, e2e_p95, tokens_per_s_per_user
 //   price         accelerator_hour, utilization
 //   speculation   draft_tokens, acceptance, draft_cost, draft_memory
 //   disaggregation  prefill_replicas, decode_replicas, transfer_bandwidth
+//   comment, question  whatever its reader wants to keep beside the scenario; taken as it is
 // A key that is absent or null has its default; which defaults an answer rests on is listed.
 #pragma once
 
@@ -63,8 +66,8 @@ class ScenarioDocument {
   /// null takes a key away; x10 or *0.5 scales the value that is there, keeping its unit. A part
   /// given by name is first replaced by its file, so that "accelerator.memory_bandwidth=x10" works.
   /// Throws SpecError for text without "=", an empty or unknown section, or nothing to scale; an
-  /// unknown key further down is found by read().
-  void set(std::string_view assignment, const Catalog& catalog);
+  /// unknown key further down is found by read(). Messages name the `option` it came from.
+  void set(std::string_view assignment, const Catalog& catalog, std::string_view option = "--set");
   /// Builds the scenario. Throws one SpecError with all faults.
   [[nodiscard]] ScenarioEntry read(const Catalog& catalog) const;
   /// The scenario as it now stands, as JSON text.
