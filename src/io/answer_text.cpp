@@ -52,6 +52,8 @@ void add_verdict(Page& page, const Answer& answer) {
   if (!verdict.ok()) {
     page.line(verdict_text(verdict));
     if (!runs(verdict) || !answer.decode) return;
+  } else if (!verdict.reason.empty()) {  // an objective that the closed form does not decide
+    page.line("Open: " + verdict.reason + ".");
   }
   const ServingAnswer& serving = answer.serving;
   std::string text = verdict.ok() ? "It fits" : "It would run";

@@ -236,6 +236,7 @@ EngineCalibration calibrate_file(const std::filesystem::path& path, const Catalo
   EngineEra* era = nullptr;
   for (EngineEra& each : profile.earlier)
     if (&each == era_of(profile, options.version)) era = &each;
+  if (profile.engine.local_runtime) era = nullptr;  // every version shares one set of those
   Engine& engine = era != nullptr ? era->engine : profile.engine;
   std::vector<ConstantNote>& notes = era != nullptr ? era->notes : profile.constants;
   check_names(options, engine.local_runtime.has_value());

@@ -21,6 +21,7 @@ constexpr ConstantField<E> fields[] = {
     {"per_latent_layer", &E::per_latent_layer},
     {"per_recurrent_layer", &E::per_recurrent_layer},
     {"per_weight_only_layer", &E::per_weight_only_layer},
+    {"four_bit_launches", &E::four_bit_launches, share_or_zero},
     {"per_prompt_layer", &E::per_prompt_layer},
     {"per_all_reduce", &E::per_all_reduce},
     {"per_bus_all_reduce", &E::per_bus_all_reduce},
@@ -82,6 +83,8 @@ Json write_defaults(const Engine& engine) {
           {"max_sequences", engine.max_sequences},
           {"max_batched_tokens", engine.max_batched_tokens},
           {"chunked_prefill", engine.chunked_prefill},
+          {"aligned_prompts", engine.aligned_prompts},
+          {"schedule_interval", engine.schedule_interval},
           {"block_tokens", engine.block_tokens},
           {"kv_policy", std::string(to_string(engine.kv_policy))}};
 }
@@ -112,8 +115,10 @@ void read_engine_settings(ObjectReader& reader, Engine& engine) {
       reader.number("memory_fraction", Range::share()).value_or(engine.memory_fraction);
   engine.max_sequences = count("max_sequences", engine.max_sequences);
   engine.max_batched_tokens = count("max_batched_tokens", engine.max_batched_tokens);
+  engine.schedule_interval = count("schedule_interval", engine.schedule_interval);
   engine.block_tokens = count("block_tokens", engine.block_tokens);
   engine.chunked_prefill = reader.boolean("chunked_prefill").value_or(engine.chunked_prefill);
+  engine.aligned_prompts = reader.boolean("aligned_prompts").value_or(engine.aligned_prompts);
   engine.kv_policy = read_kv_policy(reader).value_or(engine.kv_policy);
 }
 

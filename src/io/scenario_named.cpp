@@ -68,6 +68,8 @@ void note_engine_defaults(const ObjectReader& reader, const Engine& engine,
   note("max_sequences", std::to_string(engine.max_sequences));
   note("max_batched_tokens", std::to_string(engine.max_batched_tokens));
   note("chunked_prefill", engine.chunked_prefill ? "true" : "false");
+  note("aligned_prompts", engine.aligned_prompts ? "true" : "false");
+  note("schedule_interval", std::to_string(engine.schedule_interval));
   note("block_tokens", std::to_string(engine.block_tokens));
   note("kv_policy", std::string(to_string(engine.kv_policy)));
 }

@@ -1,6 +1,8 @@
 // Lengths and traffic of a scenario.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "scenario_parts.hpp"
 #include "tokenroof/io/trace.hpp"
@@ -28,18 +30,34 @@ LengthLaw read_uniform(ObjectReader& reader) {
   return law;
 }
 
+/// Samples of `pairs` of input and output, by rising input; a long trace is thinned evenly.
+void set_samples(LengthLaw& law, std::vector<std::pair<double, double>> pairs) {
+  constexpr std::size_t most = 50000;
+  std::sort(pairs.begin(), pairs.end());
+  const std::size_t kept = std::min(most, pairs.size());
+  for (std::size_t i = 0; i < kept; ++i) {
+    const auto& [input, output] = pairs[(2 * i + 1) * pairs.size() / (2 * kept)];
+    law.input_samples.push_back(input);
+    law.output_samples.push_back(output);
+  }
+}
+
 LengthLaw read_empirical(ObjectReader& reader) {
   LengthLaw law{.kind = LengthLaw::Kind::empirical};
   auto samples = reader.object("empirical");
   if (!samples) return law;
   for (const std::string_view key : {"input", "output"}) samples->required(key);
-  law.input_samples = samples->numbers("input", any_length).value_or(std::vector<double>{});
-  law.output_samples = samples->numbers("output", any_length).value_or(std::vector<double>{});
+  const auto inputs = samples->numbers("input", any_length).value_or(std::vector<double>{});
+  const auto outputs = samples->numbers("output", any_length).value_or(std::vector<double>{});
   samples->finish();
-  if (law.input_samples.size() != law.output_samples.size())
+  if (inputs.size() != outputs.size()) {
     reader.fault("empirical", "\"input\" and \"output\" must have the same number of entries");
-  else if (law.input_samples.empty())
-    reader.fault("empirical", "needs at least one pair of lengths");
+    return law;
+  }
+  if (inputs.empty()) reader.fault("empirical", "needs at least one pair of lengths");
+  std::vector<std::pair<double, double>> pairs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) pairs.emplace_back(inputs[i], outputs[i]);
+  set_samples(law, std::move(pairs));
   return law;
 }
 
@@ -55,11 +73,11 @@ LengthLaw read_trace(ObjectReader& reader, const ScenarioContext& context) {
   try {
     LengthLaw law;
     law.kind = LengthLaw::Kind::empirical;
-    for (const SimulatedRequest& row : load_trace(*path).requests) {
-      law.input_samples.push_back(row.input);
-      law.output_samples.push_back(row.output);
-    }
-    if (law.input_samples.empty()) reader.fault("trace", "holds no request");
+    std::vector<std::pair<double, double>> pairs;
+    for (const SimulatedRequest& row : load_trace(*path).requests)
+      pairs.emplace_back(row.input, row.output);
+    if (pairs.empty()) reader.fault("trace", "holds no request");
+    set_samples(law, std::move(pairs));
     return law;
   } catch (const SpecError& error) {
     reader.faults().add(error);
@@ -218,7 +236,8 @@ void read_classes(std::vector<ObjectReader> readers, ObjectReader& workload, Wor
     if (workload.has(key)) workload.fault(key, "excludes classes, from which it follows");
     workload.ignore(key);
   }
-  double hits = 0, given = 0, placed = 0;
+  double hits = 0, given = 0;
+  std::vector<std::pair<double, double>> pairs;
   result.lengths.kind = LengthLaw::Kind::empirical;
   result.input = result.output = {};
   for (WorkloadClass& kind : result.classes) {
@@ -227,11 +246,10 @@ void read_classes(std::vector<ObjectReader> readers, ObjectReader& workload, Wor
     result.output += kind.share * kind.output;
     hits += kind.share * kind.input.base() * kind.prefix_hit_rate;
     given += 1000 * kind.share;
-    for (; placed < std::round(given); ++placed) {
-      result.lengths.input_samples.push_back(kind.input.base());
-      result.lengths.output_samples.push_back(kind.output.base());
-    }
+    pairs.resize(static_cast<std::size_t>(std::round(given)),
+                 {kind.input.base(), kind.output.base()});
   }
+  set_samples(result.lengths, std::move(pairs));
   result.prefix_hit_rate = result.input.base() > 0 ? hits / result.input.base() : 0;
 }
 

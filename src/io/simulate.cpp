@@ -34,10 +34,11 @@ void check_simulated(const Scenario& scenario, const std::string& file) {
     throw SpecError(
         file, "/workload",
         "a simulation needs traffic: expected arrival_rate or concurrency, found batch");
-  if (scenario.disaggregation)
-    throw SpecError(file, "/disaggregation", "separate pools are not simulated; set it to null");
-  if (scenario.speculation)
-    throw SpecError(file, "/speculation", "speculation is not simulated; set it to null");
+  if (scenario.disaggregation &&
+      std::holds_alternative<ClosedLoopTraffic>(scenario.workload.traffic))
+    throw SpecError(file, "/disaggregation",
+                    "separate pools are simulated under arrivals: expected an arrival_rate, found "
+                    "concurrency");
 }
 
 std::string simulation_json(const ScenarioRunResult& result, const Scenario& scenario,

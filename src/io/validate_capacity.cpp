@@ -94,7 +94,9 @@ std::vector<CapacityFigure> predict_capacity(const CapacityRow& row, const Model
   engine.max_sequences = question.max_sequences.value_or(engine.max_sequences);
   engine.max_batched_tokens = question.max_batched_tokens.value_or(engine.max_batched_tokens);
 
-  const TokensPerRequest context = TokensPerRequest::from_base(row.max_length.value_or(0));
+  // An engine that is not told otherwise takes the longest context of the checkpoint.
+  const TokensPerRequest context = TokensPerRequest::from_base(
+      row.max_length.value_or(static_cast<double>(model.maximum_context)));
   const auto plan_with = [&](const std::optional<Bytes>& pool) {
     MemoryOptions options;
     options.kv_pool = pool;

@@ -131,6 +131,93 @@ TEST_CASE("separate pools answer, or say that they are full") {
   CHECK(estimate(s).verdict.outcome == Outcome::unstable);
 }
 
+TEST_CASE("the objective holds at the objective rate and fails beyond it") {
+  property("one pool and two", [] {
+    Scenario s = scenario_70b();
+    s.engine.max_sequences = whole(8, 200);
+    s.engine.chunked_prefill = whole(0, 1) == 1;
+    s.workload.lengths.kind =
+        whole(0, 1) == 1 ? LengthLaw::Kind::geometric : LengthLaw::Kind::fixed;
+    if (whole(0, 2) == 0) s.disaggregation = Disaggregation{whole(1, 3), whole(1, 3), {}};
+    s.workload.traffic = OpenLoop{0.01 * request / second};
+    const ServingAnswer idle = estimate(s).serving;
+    const double looser = between(1.05, 4);
+    Objective& asked = s.objective;
+    switch (whole(0, 4)) {
+      case 0:
+        asked.ttft_p95 = looser * *idle.ttft.p95;
+        break;
+      case 1:
+        asked.ttft_p99 = looser * *idle.ttft.p99;
+        break;
+      case 2:
+        asked.tpot_mean = looser * *idle.tpot.mean;
+        break;
+      case 3:
+        asked.tpot_p95 = looser * *idle.tpot.p95;
+        break;
+      default:
+        asked.e2e_p95 = looser * *idle.e2e.p95;
+    }
+    const RequestsPerSecond best = *estimate(s).serving.objective_rate;
+    RC_ASSERT(best > RequestsPerSecond{});
+    s.workload.traffic = OpenLoop{best};
+    RC_ASSERT(estimate(s).verdict.ok());
+    s.workload.traffic = OpenLoop{1.01 * best};
+    RC_ASSERT(!estimate(s).verdict.ok());
+  });
+}
+
+TEST_CASE("an objective that nothing decides is named") {
+  Scenario s = scenario_70b();
+  s.objective.ttft_p95 = 10 * second;
+  s.objective.e2e_p95 = 100 * second;
+  s.workload.traffic = SingleStep{1 * request, 4096 * token / request};
+  const Answer step = estimate(s);
+  CHECK(step.verdict.ok());
+  CHECK(step.verdict.reason.find("ttft_p95, e2e_p95 needs traffic") == 0);
+  s.workload.traffic = ClosedLoopTraffic{64 * request};
+  CHECK(estimate(s).verdict.reason == "ttft_p95 is not decided in closed form: simulate");
+  s.workload.lengths.kind = LengthLaw::Kind::geometric;  // equal ones march in step
+  const Answer loop = estimate(s);
+  CHECK(loop.verdict.ok());
+  CHECK(loop.verdict.reason.empty());
+  s.objective.e2e_p95 = 0.5 * *loop.serving.e2e.p95;
+  CHECK(estimate(s).verdict.outcome == Outcome::objective_missed);
+}
+
+TEST_CASE("conversations that outgrow the prefix cache are noted") {
+  Scenario s = scenario_70b();
+  s.workload.traffic = OpenLoop{0.1 * request / second};
+  s.workload.sessions = Sessions{.system_prompt_tokens = 1000,
+                                 .distinct_system_prompts = 2,
+                                 .users_per_system_prompt = 10,
+                                 .turns = 4,
+                                 .multi_turn = true};
+  // Two system prompts, twenty conversations of three turns of 1,536 tokens.
+  CHECK(conversation_tokens(*s.workload.sessions, s.workload) == 2000 + 20 * 3 * 1536);
+  CHECK(estimate(s).notes.empty());
+  s.workload.sessions->users_per_system_prompt = 1e4;
+  REQUIRE(estimate(s).notes.size() == 1);
+  CHECK(estimate(s).notes.front().find("92162000 tokens") != std::string::npos);
+}
+
+TEST_CASE("a system prompt that all share is held once") {
+  Scenario s = scenario_70b();
+  s.workload.traffic = OpenLoop{1 * request / second};
+  s.workload.input = 1000 * token / request;
+  s.workload.sessions = Sessions{.system_prompt_tokens = 8000};
+  const double one = estimate(s).memory.max_concurrency.base();
+  s.workload.sessions->distinct_system_prompts = 1e6;
+  const double apart = estimate(s).memory.max_concurrency.base();
+  // 9,512 tokens each, or 1,512 each beside 8,000; whole blocks of 16.
+  const double tokens = estimate(s).memory.kv_tokens.base();
+  CHECK(apart == std::floor(tokens / 9520));
+  CHECK(one == std::floor((tokens - 8000) / 1520));
+  s.workload.sessions->distinct_system_prompts = 20;
+  CHECK(estimate(s).memory.max_concurrency.base() == std::floor((tokens - 160000) / 1520));
+}
+
 TEST_CASE("no answer holds a number that is not finite") {
   property("random scenarios", [] {
     Scenario s = scenario_70b();

@@ -75,6 +75,139 @@ TEST_CASE("simulated and closed-form answers agree") {
   }
 }
 
+TEST_CASE("percentiles in closed form agree with the simulator") {
+  const LengthLaw laws[] = {{.kind = LengthLaw::Kind::geometric},
+                            {.kind = LengthLaw::Kind::lognormal, .cv = 0.8},
+                            {.kind = LengthLaw::Kind::uniform, .low = 0.8, .high = 1}};
+  ScenarioRun how;
+  how.requests = 10000;
+  for (const LengthLaw& law : laws)
+    for (const double concurrency : {8.0, 64.0, 96.0, 0.0}) {
+      Scenario s = scenario_8b();
+      s.workload.lengths = law;
+      if (concurrency > 0) s.workload.traffic = ClosedLoopTraffic{concurrency * request};
+      const ServingAnswer closed_form = estimate(s).serving;
+      const SimulationResult run = simulate_scenario(s, how).run;
+      CAPTURE(static_cast<int>(law.kind), concurrency);
+      CHECK(*closed_form.e2e.p95 / run.e2e.p95 == Approx(1).epsilon(0.08));
+      CHECK(*closed_form.tpot.p95 / run.tpot.p95 == Approx(1).epsilon(0.08));
+      // The mean of a closed loop is what engines were measured to do, which the simulator is not:
+      // the percentile is judged against its own mean.
+      CHECK(*closed_form.ttft.p95 / *closed_form.ttft.mean ==
+            Approx(run.ttft.p95 / run.ttft.mean).epsilon(0.35));
+    }
+}
+
+TEST_CASE("the chance that live sequences outgrow the pool is the share of time they would") {
+  for (const auto kind : {LengthLaw::Kind::fixed, LengthLaw::Kind::geometric})
+    for (const double gigabytes : {26.0, 27.0, 28.0, 32.0}) {
+      Scenario s = scenario_8b();
+      s.workload.lengths.kind = kind;
+      s.workload.traffic = OpenLoop{15 * request / second};
+      s.accelerator.memory_visible = gigabytes * gigabyte;
+      const Answer answer = estimate(s);
+      if (!answer.serving.preemption_probability) continue;
+      const Replica replica = reduce(s, Fidelity::calibrated);
+      SimulatedEngine engine = simulated_engine(s, replica);
+      const std::int64_t pool = engine.kv_blocks;
+      engine.kv_blocks = 1 << 30;  // so that nothing is preempted and all of it can be seen
+      engine.max_sequences = static_cast<int>(replica.admission);
+      SimulationPlan plan;
+      plan.sample_interval = 0.5 * second;
+      const SimulationResult run =
+          simulate(simulated_requests(s, 12000, 3), engine, plan,
+                   [&](const SimulatedStep& step) { return simulated_step_time(replica, step); });
+      double over = 0;
+      for (const OccupancySample& sample : run.occupancy) over += sample.kv_blocks > pool ? 1 : 0;
+      CAPTURE(gigabytes, static_cast<int>(kind), replica.admission);
+      CHECK(*answer.serving.preemption_probability ==
+            Approx(over / static_cast<double>(run.occupancy.size())).margin(0.05));
+    }
+}
+
+TEST_CASE("conversations share their system prompts in the simulator too") {
+  Scenario s = scenario_8b();
+  s.workload.input = 100 * token / request;
+  s.workload.sessions = Sessions{.system_prompt_tokens = 3200};
+  ScenarioRun how;
+  how.requests = 3000;
+  const SimulationResult one = simulate_scenario(s, how).run;
+  s.workload.sessions->distinct_system_prompts = 64;
+  const SimulationResult many = simulate_scenario(s, how).run;
+  // The first of each system prompt computes it, all others find it.
+  CHECK(one.prefilled_tokens == Approx(3000 * 100 + 3200).epsilon(0.01));
+  CHECK(many.prefilled_tokens == Approx(3000 * 100 + 64 * 3200).epsilon(0.05));
+  // About 20 run at a time: one system prompt is held once, of 64 nearly each holds another.
+  CHECK(many.mean_kv_usage > 3 * one.mean_kv_usage);
+  const WorkloadLengths lengths = workload_lengths(s.workload);
+  CHECK(lengths.prompt == 3300);
+  CHECK(lengths.cached() == Approx(3200));
+  s.workload.sessions->turns = 3;
+  s.workload.sessions->multi_turn = true;
+  double input = 0, cached = 0;
+  for (const SimulatedRequest& r : simulated_requests(s, 20000, 5)) {
+    input += r.input / 20000.0;
+    cached += (r.cached > 0 ? r.cached : r.prefix_tokens) / 20000.0;
+  }
+  CHECK(input == Approx(workload_lengths(s.workload).prompt).epsilon(0.01));
+  CHECK(cached == Approx(workload_lengths(s.workload).cached()).epsilon(0.01));
+}
+
+TEST_CASE("speculation in the simulator takes the time that the closed form says") {
+  Scenario s = scenario_8b();
+  s.workload.lengths.kind = LengthLaw::Kind::geometric;
+  s.speculation = Speculation{3, 0.7, 0.05, {}};
+  ScenarioRun how;
+  how.requests = 6000;
+  for (const double rate : {5.0, 15.0}) {
+    s.workload.traffic = OpenLoop{rate * request / second};
+    const ServingAnswer closed_form = estimate(s).serving;
+    const SimulationResult run = simulate_scenario(s, how).run;
+    CAPTURE(rate);
+    // The closed form lets a last step yield its mean, and a newcomer wait for a token, not a step.
+    CHECK(run.itl.mean.base() == Approx(closed_form.tpot.mean->base()).epsilon(0.05));
+    CHECK(run.e2e.mean.base() == Approx(closed_form.e2e.mean->base()).epsilon(0.08));
+    CHECK(run.mean_running.base() == Approx(closed_form.running->base()).epsilon(0.08));
+    CHECK(run.mean_kv_usage > 0);
+  }
+  // What is generated is what was asked for, and nothing accepted costs more than not drafting.
+  double outputs = 0;
+  for (const SimulatedRequest& r : simulated_requests(s, how.requests, how.seed))
+    outputs += r.output;
+  CHECK(static_cast<double>(simulate_scenario(s, how).run.generated_tokens) == outputs);
+  const Seconds drafted = simulate_scenario(s, how).run.e2e.mean;
+  s.speculation->acceptance = 0;
+  CHECK(simulate_scenario(s, how).run.e2e.mean > 2 * drafted);
+}
+
+TEST_CASE("separate pools in the simulator agree with their closed form") {
+  Scenario s = scenario_8b();
+  s.workload.lengths.kind = LengthLaw::Kind::geometric;
+  s.disaggregation = Disaggregation{1, 2, {}};
+  s.accelerator.scale_up.bandwidth = 50 * gigabyte / second;
+  ScenarioRun how;
+  how.requests = 20000;
+  for (const double rate : {10.0, 30.0}) {
+    s.workload.traffic = OpenLoop{rate * request / second};
+    const Answer closed_form = estimate(s);
+    REQUIRE(closed_form.verdict.ok());
+    const ServingAnswer& serving = closed_form.serving;
+    const ScenarioRunResult simulated = simulate_scenario(s, how);
+    const SimulationResult& run = simulated.run;
+    CAPTURE(rate);
+    CHECK(simulated.stable);
+    CHECK(run.ttft.mean.base() == Approx(serving.ttft.mean->base()).epsilon(0.06));
+    CHECK(run.ttft.p50.base() == Approx(serving.ttft.p50->base()).epsilon(0.12));
+    CHECK(run.ttft.p95.base() == Approx(serving.ttft.p95->base()).epsilon(0.12));
+    CHECK(run.tpot.mean.base() == Approx(serving.tpot.mean->base()).epsilon(0.05));
+    CHECK(run.e2e.mean.base() == Approx(serving.e2e.mean->base()).epsilon(0.05));
+    CHECK(run.e2e.p95.base() == Approx(serving.e2e.p95->base()).epsilon(0.06));
+    CHECK(run.mean_running.base() == Approx(serving.running->base()).epsilon(0.1));
+  }
+  s.workload.traffic = OpenLoop{1.2 * *estimate(s).serving.limit_rate};
+  CHECK(simulate_scenario(s, how).verdict.outcome == Outcome::unstable);
+}
+
 TEST_CASE("replicas share the arrivals, rates are of all") {
   Scenario s = scenario_8b();
   ScenarioRun how;

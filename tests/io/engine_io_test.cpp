@@ -9,7 +9,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 const char* profile = R"({"name": "vllm", "versions": ["0.15"],
-  "defaults": {"memory_fraction": 0.92, "max_sequences": 1024, "kv_policy": "uniform_pages"},
+  "defaults": {"schedule_interval": 10, "aligned_prompts": true, "memory_fraction": 0.92, "max_sequences": 1024, "kv_policy": "uniform_pages"},
   "constants": {
     "step": {"value": "0.5 ms", "meaning": "host time per step", "source": "fit", "date": "2026-01-01", "rows": 900, "fit_error": 0.09},
     "prompt_efficiency": {"value": 0.9, "meaning": "m", "source": "s", "date": "2026-01-01"}},
@@ -62,6 +62,8 @@ TEST_CASE("the constants are those of the version's era") {
     CHECK(old.engine.constants.prompt_efficiency == 1);  // not stated by the era: neutral
     CHECK(old.engine.max_sequences == 256);
     CHECK(for_version(entry, "0.9").engine.max_sequences == 1024);
+    CHECK(entry.engine.schedule_interval == 10);
+    CHECK(entry.engine.aligned_prompts);
     CHECK(old.engine.reserves.size() == 1);
     CHECK(old.constants[0].date == "2026-02-01");
     REQUIRE(entry.engine.local_runtime);

@@ -271,7 +271,7 @@ TEST_CASE("models: exact counts count, rounded ones do not") {
   const ValidationReport report = validate_file(
       folder.write("m.csv", header + "tiny.json,86848,86848,256\ntiny.json,87K,86848,256\n" +
                                 "tiny.json,,,\nabsent.json,1,1,1\n"),
-      files(), {folder.path / "configs", {}});
+      files(), {.models_dir = folder.path / "configs", .engine = {}, .stated = {}});
   CHECK(report.rows == 4);
   CHECK(report.evaluated == 2);
   REQUIRE(report.predictions.size() == 3);
@@ -292,6 +292,22 @@ TEST_CASE("models are found in the catalogue by their Hugging Face id") {
   for (const Prediction& row : report.predictions) CHECK(row.ape() == 0);
 }
 
+TEST_CASE("models are found by what free text calls them") {
+  const std::string head =
+      "id,engine_version,model,model_config,dtype,kv_dtype,quant,tp,pp,gpu,gpu_memory_utilization,"
+      "max_model_len,weights_gib_per_gpu,kv_cache_tokens,kv_gib_available_per_gpu,"
+      "max_concurrency_x,notes\n";
+  for (const std::string name :
+       {"meta-llama/Llama-3.1-8B-Instruct", "Llama-3.1-8B class (128 KiB/token)",
+        "RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic"}) {
+    const ValidationReport report = validated(head + "c1,V0 0.6.4," + name +
+                                              ",,bf16,bf16,none,1,1,H100-80GB,,2048,,81920,10,,\n");
+    INFO(name);
+    REQUIRE(report.predictions.size() == 1);
+    CHECK(report.predictions[0].ape() < 1e-9);
+  }
+}
+
 TEST_CASE("capacity: tokens from the stated pool") {
   const ValidationReport report = validated(
       "id,engine_version,model,model_config,dtype,kv_dtype,quant,tp,pp,gpu,gpu_memory_utilization,"
@@ -305,7 +321,7 @@ TEST_CASE("capacity: tokens from the stated pool") {
   CHECK(report.evaluated == 1);
   REQUIRE(report.skipped.size() == 2);
   CHECK(report.skipped[0].id == "c2");
-  CHECK_THAT(report.skipped[0].reason, Contains("model_config: is empty"));
+  CHECK_THAT(report.skipped[0].reason, Contains("unknown model \"other\""));
   CHECK_THAT(report.skipped[1].reason, Contains("tp: must be at least 1"));
   // 10 GiB at 131,072 B per token are 81,920 tokens.
   const auto figure = [&](const std::string& metric) {

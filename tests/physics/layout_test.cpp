@@ -51,6 +51,9 @@ TEST_CASE("degrees that do not divide are refused with a reason", "[layout]") {
         std::string::npos);
   CHECK(reason(models::llama_31_8b(), {.pipeline_parallel = 33}).find("layers") !=
         std::string::npos);
+  CHECK(reason(models::llama_31_70b(), {.tensor_parallel = 8, .context_parallel = 3})
+            .find("context_parallel 3") != std::string::npos);
+  CHECK(Deployment{.tensor_parallel = 8, .context_parallel = 8}.devices() == 8);
 }
 
 TEST_CASE("properties of layouts", "[layout][property]") {

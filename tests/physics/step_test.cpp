@@ -5,6 +5,7 @@
 #include "fixtures.hpp"
 #include "oracle.hpp"
 #include "properties.hpp"
+#include "step_fixtures.hpp"
 #include "tokenroof/physics/parameters.hpp"
 
 namespace tokenroof {
@@ -219,6 +220,94 @@ TEST_CASE("dual numbers give the value and the slope of double") {
     const double slope = (at(1 + 1e-6) - at(1 - 1e-6)) / (2e-6 * bandwidth);
     CHECK(time.gradient[0] == Approx(slope).epsilon(1e-6));
   }
+}
+
+TEST_CASE("ranks of a tensor group may share a sequence's cache") {
+  const auto with = [](int context_parallel) {
+    return reduce(
+        deepseek_v3(), h100(),
+        {.tensor_parallel = 8, .expert_parallel = 8, .context_parallel = context_parallel});
+  };
+  const StepLoad<double> load = decode_load(16.0, 100000.0);
+  const Sums alone = sums(with(1), load), shared = sums(with(8), load);
+  CHECK(shared.cache == Approx(alone.cache / 8));  // the latent is no longer on every rank whole
+  CHECK(shared.flops == Approx(alone.flops));
+  CHECK(shared.weights == alone.weights);
+  CHECK(calibrated_step(with(8), load).total() < calibrated_step(with(1), load).total());
+  // Queries, then outputs and their maxima and sums, cross the group in every layer.
+  double combined = 0;
+  for (const Message& op : with(8).operators.messages)
+    if (op.kind == OperatorKind::context_combine && op.bytes_per_row == 128 * (512 + 2) * 2)
+      combined += cost(with(8).operators, op, decode_load(1.0, 1.0)).message_bytes;
+  CHECK(combined * 7 / 8 == Approx(context_combine_bytes(token, 61, 128, 512, 2 * byte, 8) / byte));
+  // Grouped heads: where each rank has its own, cutting tokens instead of heads moves nothing.
+  const auto grouped = [](int context_parallel) {
+    return reduce(llama_31_70b(), h100(),
+                  {.tensor_parallel = 8, .context_parallel = context_parallel});
+  };
+  CHECK(sums(grouped(8), load).cache == Approx(sums(grouped(1), load).cache));
+  CHECK(sums(grouped(4), prefill_load(1.0, 4096.0)).flops ==
+        Approx(sums(grouped(1), prefill_load(1.0, 4096.0)).flops));
+}
+
+TEST_CASE("rows that are dispatched are permuted only where they arrive") {
+  const auto experts = [](int ranks) {
+    return reduce(deepseek_v3(), h100(),
+                  {.expert_parallel = ranks, .attention_data_parallel = ranks})
+        .operators.experts.front();
+  };
+  CHECK(experts(8).reach == 1);                  // eight experts a token: every rank is asked
+  CHECK(experts(32).reach == Approx(9.0 / 32));  // the own rank and eight others
+  const EngineConstants engine;
+  const KernelConstants kernels;
+  const Machine<double> machine = machine_of(h100(), {});
+  const KernelContext<double> context{kernels, engine, machine};
+  Experts everywhere = experts(32);
+  everywhere.reach = 1;
+  const auto time = [&](const Experts& op) {
+    return kernel::experts(context, op, 4096.0, 1024.0, 8.0).busy;
+  };
+  CHECK(time(experts(32)) < 0.5 * time(everywhere));
+}
+
+TEST_CASE("mx weights are unpacked at the rate of the multiply on Hopper") {
+  const auto busy = [](std::string_view architecture, const Format& format) {
+    Accelerator device = h100();
+    device.architecture = architecture;
+    Precision precision = uniform_precision(formats::bf16);
+    precision.set(Part::routed_experts, format);
+    const StepModel<double> model = reduce(mixtral_8x7b(), device, {}, precision);
+    return calibrated_step(model, prefill_load(1.0, 8192.0)).compute;
+  };
+  CHECK(busy("hopper", formats::mxfp4) < 0.8 * busy("ampere", formats::mxfp4));
+  CHECK(busy("hopper", formats::int4) == Approx(busy("ampere", formats::int4)));
+}
+
+TEST_CASE("four-bit experts take their small kernels along") {
+  StepModel<double> model = step_models()[2];
+  const auto latency = [&] { return calibrated_step(model, decode_load(1.0, 1.0)).latency; };
+  const double wide = latency();
+  model.engine.four_bit_launches = 0.5;
+  CHECK(latency() == wide);
+  for (Experts& op : model.operators.experts) op.multiply = DataType::fp4;
+  model.machine.peak[static_cast<std::size_t>(DataType::fp4)] = 4e15;
+  const double half = latency();
+  model.engine.four_bit_launches = 1;
+  const double saved = 0.5 * 32 * model.engine.per_mixture_layer.base() *
+                       model.machine.latency_factor * model.engine.mixture_slowdown;
+  CHECK(latency() - half == Approx(saved));
+}
+
+TEST_CASE("in a mesh two devices share one of its links") {
+  Accelerator mesh = h100();
+  mesh.scale_up.switched = false;
+  const auto transfer = [&](const Accelerator& device, double ranks) {
+    Message op{.kind = OperatorKind::all_reduce, .layers = 1, .ranks = ranks, .bytes_per_row = 1e9};
+    return message_time(KernelConstants{}, machine_of(device, {}), op, decode_load(1.0, 1.0))
+        .transfer;
+  };
+  CHECK(transfer(mesh, 2) == Approx(7 * transfer(h100(), 2)));
+  CHECK(transfer(mesh, 8) == Approx(transfer(h100(), 8)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "properties.hpp"
+#include "tokenroof/serving/random.hpp"
 
 using namespace tokenroof;
 using namespace tokenroof::test;
@@ -56,4 +57,36 @@ TEST_CASE("size of the joining batches", "[engine]") {
   // Geometric outputs (c^2 = 1), half the engine in equal prompts: (1 + 4) / 2.
   CHECK(joining_batch(0.5, 0, 1, 1) == 2.5);
   CHECK(joining_batch(0.1, 0, 1, 0) == 1);  // even arrivals: never below one
+}
+
+TEST_CASE("who has joined before a prompt's turn", "[decode_clock]") {
+  // rho = 1/2: E[B^2]/E[B] = 4, so 1.5 before it; 4/3 when all of a generation share a step.
+  CHECK(joined_before(0.5, 0, 0) == Approx(1.5));
+  CHECK(joined_before(0.5, 0, 1) == Approx(4.0 / 3));
+  CHECK(joined_before(0, 3, 0) == 0);
+  // Busy periods of single arrivals, drawn: pairs of different order, and of different generations.
+  Random random(9);
+  const double rho = 0.6;
+  double served = 0, pairs = 0, apart = 0;
+  for (int period = 0; period < 60000; ++period) {
+    double before = 0, all = 0;
+    for (int generation = 1; generation > 0;) {
+      int next = 0;
+      for (int member = 0; member < generation; ++member) {
+        pairs += all + member;
+        // Poisson with mean rho times an exponential service is geometric.
+        const double length = sample_exponential(random);
+        for (double t = sample_exponential(random); t < rho * length;
+             t += sample_exponential(random))
+          ++next;
+      }
+      apart += before * generation;
+      all += generation;
+      before = all;
+      served += generation;
+      generation = next;
+    }
+  }
+  CHECK(joined_before(rho, 1, 0) == Approx(pairs / served).epsilon(0.1));
+  CHECK(joined_before(rho, 1, 1) == Approx(apart / served).epsilon(0.1));
 }

@@ -114,3 +114,13 @@ TEST_CASE("properties of speculation", "[speculative]") {
   });
   CHECK(breakeven_acceptance(0, 0, 1) == 0);
 }
+
+TEST_CASE("drawn steps yield the expected tokens", "[speculative]") {
+  Random random(4);
+  CHECK(draw_speculative_steps(random, 0, 5, 7) == 7);
+  CHECK(draw_speculative_steps(random, 1, 3, 9) == 3);
+  CHECK(draw_speculative_steps(random, 0.5, 3, 0) == 0);
+  // A long run: a step yields E tokens, but the last one more than is asked for.
+  const double steps = draw_speculative_steps(random, 0.7, 3, 1000000);
+  CHECK(1000000 / steps == Approx(expected_tokens(0.7, 3)).epsilon(0.005));
+}

@@ -2,6 +2,7 @@
 // question that has no good answer returns a Verdict that says what binds and what would help.
 #pragma once
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -104,5 +105,26 @@ enum class Bound { none, compute, memory_bandwidth, kv_cache, network, latency, 
   }
   return "unknown";
 }
+
+namespace detail {
+
+/// `value` >= 0 with `digits` decimals.
+[[nodiscard]] inline std::string decimal_text(double value, int digits) {
+  long long scale = 1;
+  for (int i = 0; i < digits; ++i) scale *= 10;
+  const long long rounded = std::llround(value * static_cast<double>(scale));
+  std::string fraction = std::to_string(rounded % scale);
+  while (fraction.size() < static_cast<std::size_t>(digits)) fraction.insert(0, 1, '0');
+  return std::to_string(rounded / scale) + (digits > 0 ? "." + fraction : "");
+}
+
+/// `value` >= 0 with four significant digits, at most nine decimals.
+[[nodiscard]] inline std::string number_text(double value) {
+  int digits = 0;
+  for (double x = value; x < 1000 && digits < 9; x *= 10) ++digits;
+  return decimal_text(value, digits);
+}
+
+}  // namespace detail
 
 }  // namespace tokenroof

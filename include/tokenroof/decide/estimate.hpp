@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <variant>
@@ -106,41 +107,13 @@ namespace detail {
   return answer;
 }
 
-/// The first objective that the answer misses, in words; empty: none.
-[[nodiscard]] inline std::string missed_objective(const Objective& objective,
-                                                  const ServingAnswer& serving,
-                                                  const DecodeAnswer& decode) {
-  const auto over = [](const char* name, const std::optional<Seconds>& limit,
-                       const std::optional<Seconds>& value) -> std::string {
-    if (!limit || !value || *value <= *limit) return {};
-    return std::string(name) + " is " + std::to_string(*value / millisecond) + " ms, the limit " +
-           std::to_string(*limit / millisecond) + " ms";
-  };
-  const std::optional<Seconds> tpot = serving.tpot.mean
-                                          ? serving.tpot.mean
-                                          : std::optional<Seconds>(1 * token / decode.per_sequence);
-  for (std::string text : {over("ttft_p50", objective.ttft_p50, serving.ttft.p50),
-                           over("ttft_p95", objective.ttft_p95, serving.ttft.p95),
-                           over("ttft_p99", objective.ttft_p99, serving.ttft.p99),
-                           over("tpot_mean", objective.tpot_mean, tpot),
-                           over("tpot_p95", objective.tpot_p95, serving.tpot.p95),
-                           over("e2e_p95", objective.e2e_p95, serving.e2e.p95)})
-    if (!text.empty()) return text;
-  if (objective.tokens_per_second_per_user &&
-      1 * token / *tpot < *objective.tokens_per_second_per_user)
-    return "a user sees " + std::to_string((1 * token / *tpot).base()) + " tokens/s, asked are " +
-           std::to_string(objective.tokens_per_second_per_user->base());
-  return {};
-}
-
 /// Objectives that even an idle deployment misses.
 [[nodiscard]] inline Verdict floor_verdict(const Objective& objective, const LimitsAnswer& limits,
                                            const PrefillAnswer& prefill) {
   const auto below = [](const char* name, Seconds limit, Seconds floor) {
     return Verdict{Outcome::below_latency_floor,
-                   std::string(name) + " asks for " + std::to_string(limit / millisecond) +
-                       " ms; one request alone takes " + std::to_string(floor / millisecond) +
-                       " ms",
+                   std::string(name) + " asks for " + number_text(limit / millisecond) +
+                       " ms; one request alone takes " + number_text(floor / millisecond) + " ms",
                    "relax it to at least that, or use more tensor parallelism, narrower weights or "
                    "a faster device"};
   };
@@ -178,6 +151,17 @@ namespace detail {
   const double stated = static_cast<double>(scenario.model.maximum_context);
   if (stated > 0 && replica.lengths.longest > stated)
     answer.notes.push_back("requests are longer than the model's own maximum context");
+  if (scenario.workload.sessions) {
+    const double kept = conversation_tokens(*scenario.workload.sessions, scenario.workload) /
+                        scenario.deployment.replicas;
+    const double pool =
+        replica.memory.kv_tokens.base() * scenario.deployment.attention_data_parallel;
+    if (kept > pool)
+      answer.notes.push_back("conversations that wait for their next turn hold " +
+                             std::to_string(std::llround(kept)) + " tokens a replica, its pool " +
+                             std::to_string(std::llround(pool)) +
+                             ": fewer prompts are found in the prefix cache than assumed");
+  }
   TrafficAnswer traffic;
   const auto* single = std::get_if<SingleStep>(&scenario.workload.traffic);
   if (single) {
@@ -195,8 +179,10 @@ namespace detail {
     answer.missing.push_back({"serving", answer.verdict.reason});
   } else if (const auto* closed = std::get_if<ClosedLoopTraffic>(&scenario.workload.traffic)) {
     traffic = closed_traffic(replica, scenario, *closed);
-    answer.missing.push_back(
-        {"serving.ttft_s.p50", "a closed loop has means in closed form; simulate for percentiles"});
+    const std::string march =
+        "requests of equal length march in step, which one depends on how they began; simulate";
+    if (!traffic.serving.ttft.p95) answer.missing.push_back({"serving.ttft_s", march});
+    if (!traffic.serving.e2e.p95) answer.missing.push_back({"serving.e2e_s", march});
   } else {
     const auto& open = std::get<OpenLoop>(scenario.workload.traffic);
     traffic = scenario.disaggregation
@@ -228,12 +214,17 @@ namespace detail {
                               "decode attention is compute bound: KV time never catches up"});
   if (answer.verdict.ok())
     answer.verdict = detail::floor_verdict(scenario.objective, *answer.limits, *answer.prefill);
-  if (answer.verdict.ok()) {
-    const std::string missed =
-        detail::missed_objective(scenario.objective, answer.serving, *answer.decode);
-    if (!missed.empty())
-      answer.verdict = {Outcome::objective_missed, missed,
-                        "lower the rate or the batch, or add devices"};
+  if (!answer.verdict.ok()) return answer;
+  ServingAnswer known = answer.serving;
+  if (single) known.tpot.mean = 1 * token / answer.decode->per_sequence;
+  if (const std::string missed = missed_objective(scenario.objective, known); !missed.empty()) {
+    answer.verdict = {Outcome::objective_missed, missed,
+                      "lower the rate or the batch, or add devices"};
+  } else if (const std::string open = undecided_objectives(scenario.objective, known);
+             !open.empty()) {
+    answer.verdict.reason = open + (single ? " needs traffic: give a concurrency or a rate"
+                                           : " is not decided in closed form: simulate");
+    answer.notes.push_back(answer.verdict.reason);
   }
   return answer;
 }

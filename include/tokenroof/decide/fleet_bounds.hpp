@@ -79,21 +79,21 @@ template <class Step>
 }
 
 /// Tokens/s that no user of a replica exceeds while it takes `rate` requests/s: the batch that
-/// such traffic makes, T(n) / (1 - prompt load) with n from Little's law, from below.
+/// such traffic makes, T(n) with n from Little's law, from below. Prompts need not delay anybody
+/// who decodes: where there are few places or answers are short, the engine is empty meanwhile.
 template <class Step>
 [[nodiscard]] double fastest_user(const ReplicaLimits& replica, double rate, const Step& step) {
-  const double free = 1 - rate * replica.prompt;
-  if (free <= 0) return 0;
+  if (rate * replica.prompt >= 1) return 0;
   double time = step(1.0);
   double batch = 1;
   for (int i = 0; i < 5; ++i) {
-    const double next = rate * replica.decodes * time / free;
+    const double next = rate * replica.decodes * time;
     if (next > replica.places / bound_slack) return 0;
     if (next < batch * 1.02) break;
     batch = next;
     time = step(batch);
   }
-  return 1 / (time / free * bound_slack);
+  return 1 / (time * bound_slack);
 }
 
 /// Totals of a model at a precision.

@@ -96,8 +96,19 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
   }
   planned.replica_rate = largest_rate(load, steps, meets);
   if (!(planned.replica_rate.base() > 0)) return Evaluation::misses;
-  const int replicas = replicas_for(wanted, planned.replica_rate.base());
-  if (replicas > wanted.most_replicas) return Evaluation::misses;
+  // The rate rests on prompts as a full replica computes them. What users feel is checked as
+  // `estimate` answers it, and a replica added where that is less.
+  const ReplicaAtRate felt{replica, scenario, steps, load, law};
+  const int first = replicas_for(wanted, planned.replica_rate.base());
+  int replicas = first;
+  for (const int last = std::min(first + first / 4 + 2, wanted.most_replicas);; ++replicas) {
+    if (replicas > last) return Evaluation::misses;
+    const RequestsPerSecond each = needed_rate(wanted) / static_cast<double>(replicas);
+    const EngineEstimate e = felt(each);
+    if (!e.stable || !meets(e)) continue;
+    if (replicas > first) planned.replica_rate = each;
+    break;
+  }
   planned.candidate = layout.candidate;
   planned.deployment = scenario.deployment;
   planned.deployment.replicas = replicas;
@@ -105,8 +116,8 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
   planned.cost = fleet_cost(wanted, layout, replicas);
   const double tokens = replica.lengths.prompt + replica.lengths.output;
   planned.cost_per_token = planned.cost / (open.arrival_rate * TokensPerRequest::from_base(tokens));
-  load.arrivals = open.arrival_rate / static_cast<double>(replicas);
-  set_latencies(replica, engine_estimate(load, steps), overhead, planned);
+  set_latencies(replica, felt(open.arrival_rate / static_cast<double>(replicas)), overhead,
+                planned);
   return Evaluation::meets;
 }
 

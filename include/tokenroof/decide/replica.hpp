@@ -20,9 +20,12 @@ namespace tokenroof {
 struct WorkloadLengths {
   double prompt = 0;
   double output = 1;
-  double hit_share = 0;  ///< of the prompt's tokens
-  double live = 0;       ///< mean context of a running sequence, length-biased
-  double longest = 0;    ///< tokens of a request at its end
+  double hit_share = 0;       ///< of the prompt's tokens
+  double live = 0;            ///< mean context of a running sequence, length-biased
+  double live_deviation = 0;  ///< its standard deviation over running sequences
+  double shared = 0;          ///< leading tokens that the cache holds once for all that share them
+  double prefixes = 1;        ///< different ones of those
+  double longest = 0;         ///< tokens of a request at its end
 
   [[nodiscard]] double computed() const { return std::max(1.0, prompt * (1 - hit_share)); }
   [[nodiscard]] double cached() const { return prompt - computed(); }
@@ -45,10 +48,14 @@ struct WorkloadLengths {
         session_lengths(*workload.sessions, lengths.prompt, lengths.output);
     lengths.prompt = session.prompt;
     lengths.hit_share = session.prompt > 0 ? session.cached / session.prompt : 0;
+    lengths.shared = session.shared;
+    lengths.prefixes = workload.sessions->distinct_system_prompts;
   }
   lengths.live = live_context(lengths.prompt * token / request, lengths.output * token / request,
                               workload.lengths.squared_cv(lengths.output))
                      .base();
+  lengths.live_deviation =
+      live_context_deviation(workload.lengths, lengths.prompt - lengths.shared, lengths.output);
   lengths.longest = lengths.prompt + lengths.output;
   return lengths;
 }
@@ -94,12 +101,15 @@ struct Replica {
   [[nodiscard]] Seconds prefill_share(double computed, double cached) const {
     return step(prefill_load(lanes(), computed, cached)).total() / lanes();
   }
-  /// What one of `together` prompts (at least one a lane) adds to a step that decodes `sequences`:
-  /// they share what a step with prompts costs whatever their number.
+  /// What one of `together` prompts (at least one a stage) adds to a step that decodes `sequences`:
+  /// they share what a step with prompts costs whatever their number. Attention ranks wait for each
+  /// other in every mixture layer, so a prompt on one of them delays all, unless the engine makes
+  /// prompts run on all of them together.
   [[nodiscard]] Seconds prefill_beside(double computed, double cached, double sequences,
                                        double together = 1) const {
-    const double prompts = std::max(together, lanes());
+    const double prompts = std::max(together, prompts_aligned ? lanes() : model.operators.stages);
     StepLoad<double> load = decode_load(sequences, lengths.live);
+    load.query_tokens = draft_tokens + 1;
     const Seconds alone = step(load).total();
     load.prompts = prompts;
     load.prompt_tokens = computed;
@@ -114,6 +124,25 @@ struct Replica {
                                           : prefill_beside(computed, cached, sequences, together);
   }
   bool prompts_first = false;
+  bool prompts_aligned = false;  ///< see Engine::aligned_prompts
+
+  /// Of a rank's pool what is left beside the shared prefixes of `sequences` running ones.
+  [[nodiscard]] Bytes own_pool(double sequences) const {
+    if (!(lengths.shared > 0)) return memory.kv_pool;
+    const Bytes prefixes = std::min(lengths.prefixes, std::max(1.0, sequences)) *
+                           memory.cache.bytes_at(TokensPerRequest::from_base(lengths.shared));
+    return prefixes < memory.kv_pool ? memory.kv_pool - prefixes : Bytes{};
+  }
+  /// Sequences of `context` tokens that a rank's pool holds, shared prefixes once; a ratio. While
+  /// there are fewer than different prefixes, each may have one of its own.
+  [[nodiscard]] double holds(double context) const {
+    const KvReservation& cache = memory.cache;
+    const double apart = cache.concurrency(memory.kv_pool, TokensPerRequest::from_base(context));
+    if (!(lengths.shared > 0) || apart <= lengths.prefixes) return apart;
+    const double own = std::max(1.0, context - lengths.shared);
+    return std::max(
+        apart, cache.concurrency(own_pool(lengths.prefixes), TokensPerRequest::from_base(own)));
+  }
 
   /// T(1) .. T(K): time per output token at each number of running sequences.
   [[nodiscard]] std::vector<Seconds> token_times() const {
@@ -132,6 +161,7 @@ namespace detail {
   replica.fidelity = fidelity;
   replica.lengths = workload_lengths(scenario.workload);
   replica.prompts_first = !scenario.engine.chunked_prefill;
+  replica.prompts_aligned = scenario.engine.aligned_prompts;
   if (scenario.speculation) {
     replica.draft_tokens = scenario.speculation->draft_tokens;
     replica.draft_cost = scenario.speculation->draft_cost;
@@ -156,10 +186,11 @@ namespace detail {
 inline void admit(Replica& replica, const Scenario& scenario, MemoryPlan plan) {
   replica.memory = std::move(plan);
   const double ranks = scenario.deployment.attention_data_parallel;
-  const double live = std::max(1.0, replica.lengths.live);
-  const double fitting = std::floor(replica.memory.cache.concurrency(
-                             replica.memory.kv_pool, TokensPerRequest::from_base(live))) *
-                         ranks;
+  if (replica.lengths.shared > 0) {
+    replica.memory.concurrency = replica.holds(replica.lengths.longest);
+    replica.memory.max_concurrency = std::floor(replica.memory.concurrency) * ranks * request;
+  }
+  const double fitting = std::floor(replica.holds(std::max(1.0, replica.lengths.live))) * ranks;
   replica.admission = std::max(replica.memory.max_concurrency.base(),
                                std::min(fitting, scenario.engine.max_sequences * ranks));
   replica.admission = std::min(replica.admission, scenario.engine.max_sequences * ranks);

@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "tokenroof/decide/answer.hpp"
+#include "tokenroof/decide/objective.hpp"
+#include "tokenroof/decide/preemption.hpp"
 #include "tokenroof/decide/replica.hpp"
+#include "tokenroof/decide/replica_load.hpp"
 #include "tokenroof/serving/closed_loop.hpp"
+#include "tokenroof/serving/closed_loop_quantiles.hpp"
 #include "tokenroof/serving/disaggregation.hpp"
 #include "tokenroof/serving/engine_estimate.hpp"
 
@@ -22,110 +26,29 @@ struct TrafficAnswer {
 
 namespace detail {
 
-[[nodiscard]] inline Seconds times_tokens(SecondsPerToken each, double tokens) {
-  return each * (tokens * token);
-}
-
-/// What a request waits before the engine sees it, and after its last token.
-[[nodiscard]] inline Seconds request_overhead(const Replica& replica) {
-  if (replica.fidelity != Fidelity::calibrated) return {};
-  const EngineConstants& engine = replica.model.engine;
-  return engine.request_overhead + replica.lengths.prompt * engine.per_prompt_token;
-}
-
-/// A prompt takes longer than its share of the engine where several lanes work at once.
-[[nodiscard]] inline Seconds lane_time(const Replica& replica) {
-  return (replica.lanes() - 1) *
-         replica.prefill_share(replica.lengths.computed(), replica.lengths.cached());
-}
-
-/// Law of prompt times while about `running` sequences decode and `together` prompts share a step.
-[[nodiscard]] inline PrefillLaw prompt_law(const Replica& replica, const Workload& workload,
-                                           double running, double together = 1) {
-  const double hits = replica.lengths.hit_share;
-  const auto time = [&](double tokens) {
-    const double cached = tokens / std::max(1e-9, 1 - hits) * hits;
-    return replica.prompt_time(tokens, cached, running, together);
-  };
-  return prefill_law(workload.lengths, TokensPerRequest::from_base(replica.lengths.computed()),
-                     time);
-}
-
-/// Prompts that share a step when `rate` arrive a second and `running` decode: those that come
-/// during a step, as far as the token budget holds them.
-[[nodiscard]] inline double prompts_together(const Replica& replica, const Engine& engine,
-                                             RequestsPerSecond rate, double running) {
-  const double computed = replica.lengths.computed();
-  const Seconds prompt = replica.prompt_time(computed, replica.lengths.cached(), running);
-  const double coming = rate.base() * (replica.token_time(running) + prompt).base();
-  return std::clamp(coming, 1.0,
-                    std::max(1.0, replica.lanes() * engine.max_batched_tokens / computed));
-}
-
-[[nodiscard]] inline EngineLoad engine_load(const Replica& replica, const Scenario& scenario,
-                                            const OpenLoop& open, double replicas) {
-  EngineLoad load;
-  load.arrivals = open.arrival_rate / replicas;
-  load.arrival_squared_cv = open.arrival_squared_cv;
-  load.output = TokensPerRequest::from_base(replica.lengths.output);
-  load.output_squared_cv = scenario.workload.lengths.squared_cv(replica.lengths.output);
-  load.mean_inverse_decodes = mean_inverse_decodes(scenario.workload.lengths, load.output);
-  load.mode = replica.prompts_first ? PrefillMode::packed : PrefillMode::chunked;
-  load.prompt = TokensPerRequest::from_base(replica.lengths.computed());
-  load.token_budget = replica.lanes() * scenario.engine.max_batched_tokens * token;
-  return load;
-}
-
-/// Time to move the cache of a prompt of `tokens` between two replicas, over all their devices'
-/// network links (or what is stated).
-[[nodiscard]] inline Seconds cache_transfer(const Scenario& scenario, double tokens,
-                                            const std::optional<BytesPerSecond>& stated) {
-  const KvGeometry cache = kv_geometry(scenario.model, scenario.precision.kv_cache);
-  const Bytes moved = cache.bytes_at(TokensPerRequest::from_base(tokens));
-  BytesPerSecond link = scenario.accelerator.scale_up.bandwidth;
-  if (scenario.accelerator.scale_out) link = scenario.accelerator.scale_out->bandwidth;
-  if (stated) return moved / *stated;
-  return moved / (link * static_cast<double>(scenario.deployment.devices_per_replica()));
-}
-
-/// Law of prompt times at `rate` arrivals a second to this replica.
-[[nodiscard]] inline PrefillLaw law_at(const Replica& replica, const Scenario& scenario,
-                                       RequestsPerSecond rate, double running) {
-  return prompt_law(replica, scenario.workload, running,
-                    prompts_together(replica, scenario.engine, rate, running));
-}
-
-/// The same of a replica at its limit: a full batch, prompts sharing steps as they would then. What
-/// a deployment can do must not depend on what is asked of it.
-[[nodiscard]] inline PrefillLaw full_load_law(const Replica& replica, const Scenario& scenario,
-                                              EngineLoad load, StepTimes steps) {
-  const double most = std::max(1.0, replica.admission);
-  const PrefillLaw alone = law_at(replica, scenario, {}, most);
-  load.prefill = alone.shares();
-  return law_at(replica, scenario, engine_limit(load, steps), most);
+/// What users see of an engine or of pools, `overhead` on top of every first token.
+template <class Estimate>
+void set_latencies(ServingAnswer& serving, const Estimate& e, Seconds overhead) {
+  serving.ttft = {e.ttft + overhead, e.ttft_p50 + overhead, e.ttft_p95 + overhead,
+                  e.ttft_p99 + overhead};
+  serving.tpot.mean = e.tpot * token;
+  serving.tpot.p95 = e.tpot_p95 * token;
+  serving.e2e.mean = e.e2e + overhead;
+  if (e.e2e_p95 > Seconds{}) serving.e2e.p95 = e.e2e_p95 + overhead;
 }
 
 /// Whether latencies keep to the objective; unset limits always hold.
 template <class Estimate>
 [[nodiscard]] bool keeps(const Objective& objective, const Estimate& e, Seconds overhead) {
-  const auto within = [](const auto& limit, Seconds time) { return !limit || time <= *limit; };
-  const Seconds tpot = e.tpot * token;
-  bool ok = within(objective.ttft_p95, e.ttft_p95 + overhead) && within(objective.tpot_mean, tpot);
-  if constexpr (requires { e.ttft_p50; }) {
-    ok = ok && within(objective.ttft_p50, e.ttft_p50 + overhead) &&
-         within(objective.ttft_p99, e.ttft_p99 + overhead) &&
-         within(objective.tpot_p95, e.tpot_p95 * token);
-  }
-  if (objective.tokens_per_second_per_user)
-    ok = ok && tpot <= 1 * token / *objective.tokens_per_second_per_user;
-  if (objective.e2e_p95) ok = ok && e.e2e <= *objective.e2e_p95;
-  return ok;
+  ServingAnswer serving;
+  set_latencies(serving, e, overhead);
+  return tokenroof::keeps(objective, serving);
 }
 
 inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const std::string& why) {
   answer.serving.stable = false;
   answer.verdict = {Outcome::unstable,
-                    "arrivals exceed the " + std::to_string(limit.base()) +
+                    "arrivals exceed the " + number_text(limit.base()) +
                         " requests/s that the deployment completes: " + why,
                     "lower the rate, add replicas, or shorten prompts and outputs"};
 }
@@ -143,6 +66,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   load.prompts_per_step =
       std::max(1.0, scenario.engine.max_batched_tokens / replica.lengths.computed());
   load.lanes = replica.lanes();
+  load.arrival_interval = scenario.engine.schedule_interval;
   load.lengths_vary = scenario.workload.lengths.kind != LengthLaw::Kind::fixed;
   load.prompts_first = replica.prompts_first;
   return load;
@@ -168,16 +92,21 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   const ClosedLoopLoad load =
       closed_loop_load(replica, scenario, closed.concurrency.base() / replicas);
   const double n = std::min(load.concurrency, load.capacity);
-  const ClosedLoop loop =
-      closed_loop(load, loop_constants(replica), closed_loop_times(replica, load));
+  const ClosedLoopTimes times = closed_loop_times(replica, load);
+  const ClosedLoop loop = closed_loop(load, loop_constants(replica), times);
+  const ClosedLoopQuantiles late =
+      closed_loop_quantiles(loop, load, loop_constants(replica), times, scenario.workload.lengths);
   TrafficAnswer answer;
   answer.running = n;
   ServingAnswer& serving = answer.serving;
   serving.concurrency = closed.concurrency;
   serving.running = n * request;
-  serving.ttft.mean = loop.ttft;
+  serving.ttft = {loop.ttft, late.ttft_p50, late.ttft_p95, late.ttft_p99};
   serving.tpot.mean = loop.tpot;
+  serving.tpot.p95 = late.tpot_p95;
   serving.e2e.mean = loop.residence;
+  serving.e2e.p95 = late.e2e_p95;
+  serving.preemption_probability = pool_overflow(replica, n, n < load.capacity ? 0 : 1, 0);
   serving.request_rate = loop.rate * replicas;
   serving.limit_rate = serving.request_rate;
   serving.utilization = 1;
@@ -191,23 +120,23 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   const double replicas = scenario.deployment.replicas;
   const std::vector<Seconds> steps = replica.token_times();
   EngineLoad load = detail::engine_load(replica, scenario, open, replicas);
-  PrefillLaw law = detail::full_load_law(replica, scenario, load, steps);
-  load.prefill = law.shares();
+  detail::ReplicaAtRate at{replica, scenario, steps, load,
+                           detail::full_load_law(replica, scenario, load, steps)};
+  const RequestsPerSecond limit = at.limit();
   TrafficAnswer answer;
   ServingAnswer& serving = answer.serving;
-  serving.limit_rate = engine_limit(load, steps) * replicas;
+  serving.limit_rate = limit * replicas;
   serving.utilization = open.arrival_rate / *serving.limit_rate;
   const Seconds overhead = detail::request_overhead(replica) + detail::lane_time(replica);
-  serving.objective_rate = replicas * largest_rate(load, steps, [&](const EngineEstimate& at) {
-                             return detail::keeps(scenario.objective, at, overhead);
-                           });
+  serving.objective_rate = serving.limit_rate;
+  if (asks(scenario.objective))
+    serving.objective_rate = replicas * largest_rate_below(limit, [&](RequestsPerSecond rate) {
+                               const EngineEstimate e = at(rate);
+                               return e.stable && detail::keeps(scenario.objective, e, overhead);
+                             });
 
-  EngineEstimate e = engine_estimate(load, steps);
-  for (int pass = 0; pass < 2 && e.stable; ++pass) {  // prompt times depend on the batch they meet
-    law = detail::law_at(replica, scenario, load.arrivals, std::max(1.0, e.running.base()));
-    load.prefill = law.shares();
-    e = engine_estimate(load, steps);
-  }
+  at.load.outputs = &scenario.workload.lengths;
+  const EngineEstimate e = at(load.arrivals);
   if (!e.stable) {
     answer.running = replica.admission;
     detail::set_unstable(
@@ -218,11 +147,10 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   serving.stable = true;
   answer.running = e.running.base();
   serving.running = e.running;
-  serving.ttft = {e.ttft + overhead, e.ttft_p50 + overhead, e.ttft_p95 + overhead,
-                  e.ttft_p99 + overhead};
-  serving.tpot.mean = e.tpot * token;
-  serving.tpot.p95 = e.tpot_p95 * token;
-  serving.e2e.mean = e.e2e + overhead;
+  detail::set_latencies(serving, e, overhead);
+  serving.preemption_probability =
+      pool_overflow(replica, (load.arrivals * (e.e2e - e.admission)).base(), e.waiting_probability,
+                    e.running_variance);
   serving.worst_gap = e.longest_gap;
   serving.request_rate = open.arrival_rate;
   serving.concurrency = open.arrival_rate * *serving.e2e.mean;
@@ -246,12 +174,18 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   load.transfer =
       detail::cache_transfer(scenario, replica.lengths.prompt, pools.transfer_bandwidth);
 
+  load.load.outputs = &scenario.workload.lengths;
   const DisaggregatedEstimate e = disaggregated_estimate(load);
   TrafficAnswer answer;
   ServingAnswer& serving = answer.serving;
   serving.limit_rate = e.limit;
   serving.utilization = open.arrival_rate / e.limit;
   const Seconds overhead = detail::request_overhead(replica) + detail::lane_time(replica);
+  serving.objective_rate = e.limit;
+  if (asks(scenario.objective))
+    serving.objective_rate = largest_rate(load, [&](const DisaggregatedEstimate& at) {
+      return detail::keeps(scenario.objective, at, overhead);
+    });
   if (!e.stable) {
     answer.running = replica.admission;
     detail::set_unstable(answer, e.limit,
@@ -261,11 +195,9 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   serving.stable = true;
   answer.running = e.decode.running.base();
   serving.running = e.decode.running;
-  serving.ttft.mean = e.ttft + overhead;
-  serving.ttft.p95 = e.ttft_p95 + overhead;
-  serving.tpot.mean = e.tpot * token;
-  serving.tpot.p95 = e.decode.tpot_p95 * token;
-  serving.e2e.mean = e.e2e + overhead;
+  detail::set_latencies(serving, e, overhead);
+  serving.preemption_probability = pool_overflow(
+      replica, e.decode.running.base(), e.decode.waiting_probability, e.decode.running_variance);
   serving.worst_gap = e.decode.longest_gap;
   serving.request_rate = open.arrival_rate;
   serving.concurrency = open.arrival_rate * *serving.e2e.mean;

@@ -56,6 +56,9 @@ struct Engine {
   int max_sequences = 256;
   int max_batched_tokens = 8192;
   bool chunked_prefill = true;
+  /// Attention ranks wait until prompts can run on all of them together.
+  bool aligned_prompts = false;
+  int schedule_interval = 1;  ///< decode steps between looks at the queue of new requests
   int block_tokens = 16;
   KvPolicy kv_policy = KvPolicy::exact;
   EngineConstants constants;

@@ -22,10 +22,13 @@ struct EngineConstants {
   Seconds per_latent_layer;       ///< splitting, concatenating and rotating latents
   Seconds per_recurrent_layer;    ///< convolution, gates and norm
   Seconds per_weight_only_layer;  ///< unpacking, where weights are narrower than the multiply
-  Seconds per_prompt_layer;       ///< launches that no graph hides, in a step with prompt tokens
-  Seconds per_all_reduce;         ///< beside what the link takes
-  Seconds per_bus_all_reduce;     ///< the same over a host bus, per doubling of ranks
-  double bus_sharing = 1;         ///< host bus: 1: all ranks share one path, 0: each has its own
+  /// Share of those of mixture and latent layers that stays where experts multiply in 4 bits: such
+  /// kernels take norms, quantisation and routing along.
+  double four_bit_launches = 1;
+  Seconds per_prompt_layer;    ///< launches that no graph hides, in a step with prompt tokens
+  Seconds per_all_reduce;      ///< beside what the link takes
+  Seconds per_bus_all_reduce;  ///< the same over a host bus, per doubling of ranks
+  double bus_sharing = 0;      ///< host bus: 1: all ranks share one path, 0: each has its own
 
   // Steps that are launched kernel by kernel: none are shorter than their launches.
   Seconds per_eager_layer;   ///< host time of a layer's launches

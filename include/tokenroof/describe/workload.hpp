@@ -16,7 +16,8 @@ struct LengthLaw {
   Kind kind = Kind::fixed;
   double low = 1, high = 1;  ///< uniform: factors of the stated length
   double cv = 0;             ///< lognormal: standard deviation over mean
-  std::vector<double> input_samples{}, output_samples{};  ///< empirical: tokens, pairwise
+  /// empirical: tokens, pairwise, by rising input
+  std::vector<double> input_samples{}, output_samples{};
 
   /// Mean length over the stated length.
   [[nodiscard]] double mean_factor() const {

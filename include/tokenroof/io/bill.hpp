@@ -34,10 +34,9 @@ struct BillReport {
 };
 
 /// The bill of `entry`, which must be stable traffic that fits: throws SpecError for one step
-/// without traffic and for a verdict. `api`: a price to compare with; without a cache price there, cached
-/// tokens pay that of input; a kind of token that occurs
-/// and has no price there throws SpecError, as does a device without a price when there is one to
-/// compare with.
+/// without traffic and for a verdict. `api`: a price to compare with; without a cache price there,
+/// cached tokens pay that of input; a kind of token that occurs and has no price there throws
+/// SpecError, as does a device without a price when there is one to compare with.
 [[nodiscard]] BillReport bill_report(const ScenarioEntry& entry, Fidelity fidelity,
                                      const KernelConstants& kernels, const ApiPrice* api = nullptr);
 

@@ -87,7 +87,7 @@ template <Scalar S>
 template <Scalar S>
 struct AttentionShape {
   S sequences, queries, items, tiles, seen, context;
-  double score_dim, value_dim, kv_heads;
+  double score_dim, value_dim, query_heads, kv_heads;
 };
 
 template <Scalar S>
@@ -102,7 +102,7 @@ template <Scalar S>
   const S rows = shape.sequences * shape.queries;
   time.compute = shape.tiles * (2 * tile * tile * (width + 2 * softmax_width)) /
                  (machine.peak_of(op.multiply) * (c.attention_compute * rate / machine.processors));
-  time.memory = (rows * (2 * op.query_heads * width) +
+  time.memory = (rows * (2 * shape.query_heads * width) +
                  shape.sequences * shape.seen * op.cache_bytes_per_token) /
                 stream;
   const S item =
@@ -129,7 +129,7 @@ template <Scalar S>
   const S tiles = items * seen * (rows / (tile * tile * machine.processors));
   KernelTime<S> time = attention<S>(context, op,
                                     {rank.sequences, rank.query_tokens, items, tiles, seen, seen,
-                                     op.score_dim, op.value_dim, op.kv_heads},
+                                     op.score_dim, op.value_dim, op.query_heads, op.kv_heads},
                                     1.0);
   // The first decode kernels for groups of queries on tensor units were made for heads of 128.
   const double tensor_group = context.engine.tensor_group;
@@ -148,10 +148,12 @@ template <Scalar S>
 [[nodiscard]] KernelTime<S> prefill_attention(const KernelContext<S>& kernel,
                                               const AttentionCore& op, const StepLoad<S>& rank) {
   const Machine<S>& machine = kernel.machine;
+  // A prompt is attended by each rank's own heads over all tokens, whoever holds them.
+  const double heads = op.query_heads / op.context_parallel;
   const double kv_heads = op.prefill_kv_heads;
-  const double group = op.query_heads / kv_heads;
+  const double group = heads / kv_heads;
   const S fresh = rank.prompt_tokens;
-  const S before = rank.prefix_tokens * (1 / (op.compress_ratio * op.context_parallel));
+  const S before = rank.prefix_tokens * (1 / op.compress_ratio);
   const S context = before + fresh;
   const double limit = op.top_k > 0 ? op.top_k : op.window;
   const S blocks = max(S(1), fresh * (group / tile));
@@ -168,7 +170,7 @@ template <Scalar S>
   const double rate = kernel.compute * kernel.engine.prompt_attention;
   KernelTime<S> time = attention<S>(kernel, op,
                                     {rank.prompts, fresh, items, tiles, seen, context,
-                                     op.prefill_score_dim, op.prefill_value_dim, kv_heads},
+                                     op.prefill_score_dim, op.prefill_value_dim, heads, kv_heads},
                                     rate);
   if (op.bytes_per_pair > 0) {
     const S pairs = causal_pairs(fresh, before, 0);
@@ -185,7 +187,8 @@ template <Scalar S>
 }
 
 /// The routed experts of one layer on the busiest rank: `tokens` reach the layer, `assignments` are
-/// rows on this rank, `distinct` its experts that have any.
+/// rows on this rank, `distinct` its experts that have any. A rank that holds all tokens permutes
+/// the rows of all their experts; one that rows are dispatched to has just its own.
 template <Scalar S>
 [[nodiscard]] KernelTime<S> experts(const KernelContext<S>& context, const Experts& op,
                                     const S& tokens, const S& assignments, const S& distinct) {
@@ -196,16 +199,25 @@ template <Scalar S>
   const double half = expert_rows / 2;
   const S rows = distinct * half + max(assignments, distinct * half);
   const S& peak = machine.peak_of(op.multiply);
-  const S rate = op.unpacked()
-                     ? min(S(c.unpack_flops * machine.processors), peak)
-                     : peak * std::min(1.0, c.experts_compute * context.engine.expert_rate);
+  const S peak_rate = peak * std::min(1.0, c.experts_compute * context.engine.expert_rate);
+  const S unpack_rate = min(S(c.unpack_flops * machine.processors), peak);
+  const double flops = 2 * op.weights_per_expert();
+  if (op.unpacked() && op.fast_unpack) {
+    // Unpacked once for all rows of an expert, beside the multiply: a sharper maximum, p = 4.
+    const S multiply = rows * flops / peak_rate;
+    const S unpack = distinct * (expert_rows * flops) / unpack_rate;
+    const S m = multiply * multiply, u = unpack * unpack;
+    time.compute = sqrt(sqrt(m * m + u * u)) / context.compute;
+  } else {
+    time.compute = rows * flops / ((op.unpacked() ? unpack_rate : peak_rate) * context.compute);
+  }
   const double weights =
       context.engine.expert_stream > 0 ? context.engine.expert_stream : c.weight_stream;
-  time.compute = rows * (2 * op.weights_per_expert()) / (rate * context.compute);
   time.memory = distinct * (op.weights_per_expert() * op.bytes_per_weight) /
                 (machine.memory_bandwidth * weights);
   const double in = op.input_bytes;
-  const S moved = tokens * (4 * op.top_k * (op.input + op.width) + 4 * op.input) +
+  const S permuted = op.reach < 1 ? assignments : tokens * op.top_k;
+  const S moved = permuted * (4 * (op.input + op.width)) + tokens * (4 * op.reach * op.input) +
                   assignments * (op.input * in + 2 * op.width * in + 2 * op.width);
   time.busy = sqrt(time.compute * time.compute + time.memory * time.memory) +
               moved / (machine.memory_bandwidth * c.weight_stream);

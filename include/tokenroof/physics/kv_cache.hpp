@@ -162,7 +162,8 @@ struct KvGeometry {
   };
   for (std::size_t g = 0; g < model.groups.size(); ++g) {
     const Attention& attention = model.groups[g].attention;
-    const double entry = layer_kv_bytes_per_token(attention, kv_format, tensor_parallel);
+    const double entry = layer_kv_bytes_per_token(attention, kv_format,
+                                                  head_ranks(tensor_parallel, context_parallel));
     const bool compressed = attention.compress_ratio > 1;
     if (attention.window > 0 || !compressed) add({counts[g], entry, attention.window, 1});
     if (compressed) add({counts[g], entry, 0, attention.compress_ratio});

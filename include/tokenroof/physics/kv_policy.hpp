@@ -29,8 +29,8 @@ namespace tokenroof {
 /// Beyond model and engine, what decides the layout on a rank.
 struct KvLayoutOptions {
   int tensor_parallel = 1;
-  int context_parallel =
-      1;                 ///< ranks that share a sequence: a block spans as many times its tokens
+  /// Ranks of the tensor group that share a sequence: a block spans as many times its tokens.
+  int context_parallel = 1;
   int draft_tokens = 0;  ///< speculation keeps a state and a convolution row per draft
 };
 

@@ -17,6 +17,12 @@ namespace tokenroof {
   return (kv_heads + tensor_parallel - 1) / tensor_parallel;
 }
 
+/// Ranks over which the KV heads of a sequence are cut: those of its tensor group, less the ranks
+/// that cut its tokens instead (decode context parallel).
+[[nodiscard]] constexpr int head_ranks(int tensor_parallel, int context_parallel) {
+  return std::max(1, tensor_parallel / context_parallel);
+}
+
 /// Layers of pipeline stage `stage` of `stages`. A remainder goes to the stages before the last,
 /// because the last also holds the head (vLLM's rule).
 [[nodiscard]] constexpr int stage_layers(int layers, int stages, int stage) {
@@ -44,8 +50,8 @@ namespace tokenroof {
 }
 
 /// Whether the parallel degrees divide what they cut. Checked: query heads by tensor parallel; KV
-/// heads by tensor parallel or the reverse; experts by expert parallel; expert parallel against the
-/// ranks; layers against pipeline stages.
+/// heads by tensor parallel or the reverse; context parallel against tensor parallel; experts by
+/// expert parallel; expert parallel against the ranks; layers against pipeline stages.
 [[nodiscard]] inline Verdict layout_verdict(const Model& model, const Deployment& deployment) {
   const auto no = [](std::string reason, std::string remedy) {
     return Verdict{Outcome::invalid_layout, std::move(reason), std::move(remedy)};
@@ -56,6 +62,11 @@ namespace tokenroof {
     return 1;
   };
   const int t = deployment.tensor_parallel;
+  if (t % deployment.context_parallel != 0)
+    return no(
+        "context_parallel " + std::to_string(deployment.context_parallel) +
+            " does not divide the " + std::to_string(t) + " ranks of a tensor group",
+        "use context_parallel " + std::to_string(largest_divisor(t, deployment.context_parallel)));
   for (const LayerGroup& group : model.groups) {
     const Attention& attention = group.attention;
     if (attention.query_heads > 0 && attention.query_heads % t != 0) {

@@ -89,6 +89,39 @@ class LocalForward {
     visit(OperatorKind::host, OperatorCost<S>{}, host);
   }
 
+  /// Prompts on all devices of a split model. While one device works on a micro-batch the next one
+  /// already works on the one before, as far as the launches of the waiting micro-batches fit into
+  /// the queue of a device: w = queue x devices / launches of a micro-batch,
+  ///   period = max((devices + [w] - w) / ([w] + 1), devices / 4, 1)      of a device's share
+  ///   time = share x (devices + (micro-batches - 1) x period) + hops of one micro-batch
+  /// (four copies of the graph are kept).
+  template <class Visit>
+  void visit_overlapped(Visit visit) const {
+    const double devices = model_.operators.stages;
+    if (devices <= 1) return this->visit(visit);
+    double narrow = 0;
+    for_each_operator(model_.operators, [&](const auto& op) {
+      if constexpr (requires { op.bytes_per_weight; })
+        if (is_narrow(op) && model_.machine.tensor_units) narrow = 1;
+    });
+    const double launches = (c_.launches_per_layer + narrow * c_.launches_per_quantized_layer) *
+                            model_.operators.layers;
+    double period = std::max(1.0, devices / 4);
+    if (const double waiting = launch_queue * devices / launches; waiting < 1e6)
+      period =
+          std::max(period, (devices + std::floor(waiting) - waiting) / (std::floor(waiting) + 1));
+    const S shown = (devices + (passes_ - 1.0) * period) / (passes_ * devices);
+    const S hop = 1.0 / min(passes_, S(devices));
+    this->visit([&](OperatorKind kind, const OperatorCost<S>& cost, StepTime<S> time) {
+      const bool hops = kind == OperatorKind::stage_transfer;
+      for (S StepTime<S>::*part : {&StepTime<S>::compute, &StepTime<S>::weights,
+                                   &StepTime<S>::cache, &StepTime<S>::network})
+        time.*part *= hops ? hop : shown;
+      time.latency *= hops ? 1.0 / passes_ : shown;
+      visit(kind, cost, time);
+    });
+  }
+
  private:
   template <class Op>
   [[nodiscard]] static bool is_narrow(const Op& op) {
@@ -181,50 +214,16 @@ class LocalForward {
 
 /// Calls `visit(kind, cost, time)` for every part of a local runtime's step; the times add up to
 /// it. `model.local_runtime` must be set. Decoding sequences and prompts run one after the other,
-/// and so do the devices of a split model; how micro-batches of one prompt overlap on them is in
-/// `local_prompt_time`.
+/// and so do the devices of a split model in decode; in prompts they overlap as
+/// detail::LocalForward::visit_overlapped says.
 template <Scalar S, class Visit>
 void visit_local_runtime(const StepModel<S>& model, StepLoad<S> load, Visit visit) {
   StepLoad<S> prompts = load;
   prompts.sequences = S(0);
   load.prompts = S(0);
   if (value_of(load.sequences) > 0) detail::LocalForward<S>(model, load).visit(visit);
-  if (value_of(prompts.prompts) > 0) detail::LocalForward<S>(model, prompts).visit(visit);
-}
-
-/// Time of one prompt of `tokens` on all devices of a split model. While one device works on a
-/// micro-batch the next one already works on the one before, as far as the launches of the waiting
-/// micro-batches fit into the queue of a device: w = queue x devices / launches of a micro-batch,
-///   period = max((devices + [w] - w) / ([w] + 1), devices / 4, 1)      of a device's share
-///   time = share x (devices + (micro-batches - 1) x period) + hops
-/// (four copies of the graph are kept). One device: the step itself. `model.local_runtime` is set.
-template <Scalar S>
-[[nodiscard]] With<Seconds, S> local_prompt_time(const StepModel<S>& model, const S& tokens) {
-  const LocalRuntimeConstants& c = *model.local_runtime;
-  const StepOperators& all = model.operators;
-  const S passes = max(S(1), tokens * (1 / micro_batch_tokens));
-  S total(0), hops(0);
-  double narrow = 0;
-  for_each_operator(all, [&](const auto& op) {
-    if constexpr (requires { op.bytes_per_weight; })
-      if (op.bytes_per_weight < 2 && model.machine.tensor_units) narrow = 1;
-  });
-  visit_local_runtime(model, prefill_load(S(1), tokens),
-                      [&](OperatorKind kind, const OperatorCost<S>&, const StepTime<S>& time) {
-                        (kind == OperatorKind::stage_transfer ? hops : total) +=
-                            time.total().base();
-                      });
-  if (all.stages > 1) {
-    const double launches =
-        (c.launches_per_layer + narrow * c.launches_per_quantized_layer) * all.layers;
-    double period = std::max(1.0, all.stages / 4);
-    if (const double waiting = launch_queue * all.stages / launches; waiting < 1e6)
-      period = std::max(period,
-                        (all.stages + std::floor(waiting) - waiting) / (std::floor(waiting) + 1));
-    const S share = total / (passes * all.stages);
-    total = share * (all.stages + (passes - 1.0) * period) + hops / passes;
-  }
-  return With<Seconds, S>::from_base(total);
+  if (value_of(prompts.prompts) > 0)
+    detail::LocalForward<S>(model, prompts).visit_overlapped(visit);
 }
 
 }  // namespace tokenroof

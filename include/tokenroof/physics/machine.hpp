@@ -22,7 +22,7 @@ struct Machine {
   double link_latency = -1;               ///< s; negative: the constant of the link kind
   double network_latency = -1;
   double domain = 1;               ///< devices on the fast fabric (or on one host bus)
-  bool switched = false;           ///< fast fabric with full bandwidth for every pair
+  bool mesh = false;               ///< fast fabric of single links from each device to each other
   bool host_bus = false;           ///< the "fast" link is PCIe
   DataType wide = DataType::bf16;  ///< the 16-bit type the device multiplies in
   bool tensor_units = true;        ///< multiplies faster than its vector units do
@@ -44,7 +44,8 @@ struct Machine {
   if (device.scale_up.latency) machine.link_latency = device.scale_up.latency->base();
   machine.host_bus = device.scale_up.domain_size <= 1;
   machine.domain = machine.host_bus ? deployment.devices_per_node : device.scale_up.domain_size;
-  machine.switched = device.scale_up.switched;
+  // Larger domains without a switch are tori, on which a ring keeps its links whatever its length.
+  machine.mesh = !machine.host_bus && !device.scale_up.switched && machine.domain <= 8;
   if (device.scale_out) {
     machine.network_bandwidth = device.scale_out->bandwidth.base();
     if (device.scale_out->latency) machine.network_latency = device.scale_out->latency->base();
@@ -70,7 +71,7 @@ template <Scalar S>
   to.link_latency = from.link_latency;
   to.network_latency = from.network_latency;
   to.domain = from.domain;
-  to.switched = from.switched;
+  to.mesh = from.mesh;
   to.host_bus = from.host_bus;
   to.wide = from.wide;
   to.tensor_units = from.tensor_units;

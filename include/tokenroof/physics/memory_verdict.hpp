@@ -17,16 +17,6 @@ namespace tokenroof {
 
 namespace detail {
 
-/// `value` >= 0 with `digits` decimals.
-[[nodiscard]] inline std::string decimal_text(double value, int digits) {
-  long long scale = 1;
-  for (int i = 0; i < digits; ++i) scale *= 10;
-  const long long rounded = std::llround(value * static_cast<double>(scale));
-  std::string fraction = std::to_string(rounded % scale);
-  fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');
-  return std::to_string(rounded / scale) + "." + fraction;
-}
-
 /// "12.34 GiB".
 [[nodiscard]] inline std::string gib_text(Bytes bytes) {
   return decimal_text(bytes / gibibyte, 2) + " GiB";

@@ -23,12 +23,13 @@ struct MessageTime {
 namespace message {
 
 /// What `ranks` neighbours send through. On a host bus all of more than two share one path as far
-/// as `sharing` says: 1 fully, 0 not at all.
+/// as `sharing` says: 1 fully, 0 not at all. In a mesh only the links to each other carry anything.
 template <Scalar S>
 [[nodiscard]] Channel<S> inside(const KernelConstants& c, const Machine<S>& machine, double ranks,
                                 double sharing = 1) {
   const double users = ranks > 2 ? 1 + sharing * (ranks - 1) : 1;
-  const double share = machine.host_bus ? c.bus_share / users : c.link_share;
+  double share = machine.host_bus ? c.bus_share / users : c.link_share;
+  if (machine.mesh) share *= std::clamp((ranks - 1) / (machine.domain - 1), 0.0, 1.0);
   const double latency = machine.link_latency >= 0 ? machine.link_latency : c.exchange_s;
   return {With<Seconds, S>::from_base(S(latency)),
           With<BytesPerSecond, S>::from_base(machine.link_bandwidth * share)};
@@ -83,7 +84,7 @@ template <Scalar S>
 [[nodiscard]] MessageTime<S> message_time(const KernelConstants& c, const Machine<S>& machine,
                                           const Message& op, const StepLoad<S>& rank,
                                           double bus_sharing = 1) {
-  const S rows = op.logit_rows ? rank.logit_rows() : rank.tokens();
+  const S rows = op.rows(rank);
   if (value_of(rows) <= 0 || op.ranks <= 1) return {};
   const S bytes = rows * op.bytes_per_row;
   const double nodes = message::nodes_of(machine, op.ranks);
@@ -125,7 +126,7 @@ template <Scalar S>
 template <Scalar S>
 [[nodiscard]] S least_message_seconds(const Machine<S>& machine, const Message& op,
                                       const StepLoad<S>& rank) {
-  const S rows = op.logit_rows ? rank.logit_rows() : rank.tokens();
+  const S rows = op.rows(rank);
   if (value_of(rows) <= 0 || op.ranks <= 1) return S(0);
   const double nodes = message::nodes_of(machine, op.ranks);
   const double near = op.ranks / nodes;

@@ -9,7 +9,6 @@
 
 #include "tokenroof/core/scalar.hpp"
 #include "tokenroof/describe/precision.hpp"
-#include "tokenroof/physics/expert_coverage.hpp"
 #include "tokenroof/physics/experts.hpp"
 
 namespace tokenroof {
@@ -31,6 +30,7 @@ enum class OperatorKind {
   shared_experts,
   head,
   all_reduce,
+  context_combine,
   dispatch,
   combine,
   gather_logits,
@@ -55,6 +55,7 @@ inline constexpr const char* operator_names[] = {"query_key_value",
                                                  "shared_experts",
                                                  "head",
                                                  "all_reduce",
+                                                 "context_combine",
                                                  "dispatch",
                                                  "combine",
                                                  "gather_logits",
@@ -143,7 +144,9 @@ struct AttentionCore {
   OperatorKind kind = OperatorKind::attention;
   DataType multiply = DataType::bf16;
   int layers = 0;
-  double query_heads = 0;        ///< on this rank
+  /// Query heads that meet this rank's share of the cache: its own, times context_parallel where
+  /// ranks gather each other's queries.
+  double query_heads = 0;
   double kv_heads = 0;           ///< on this rank
   double score_dim = 0;          ///< multiplied per pair for scores, decode form
   double value_dim = 0;          ///< and for values
@@ -155,7 +158,7 @@ struct AttentionCore {
   double window = 0;         ///< 0: all
   double top_k = 0;          ///< sparse: tokens that the indexer lets through; 0: all
   double compress_ratio = 1;
-  double context_parallel = 1;
+  double context_parallel = 1;               ///< ranks that hold a share of the tokens each
   double expand_flops_per_cached_token = 0;  ///< latent prefill re-expands the cached prefix
   /// Scores that do not stay on chip: an indexer's, written once and read about three times by the
   /// selection of the top k.
@@ -183,15 +186,16 @@ struct Experts {
   double bytes_per_weight = 2;
   double input_bytes = 2;  ///< per element of the rows that are multiplied
   bool weight_only = false;
+  bool fast_unpack = false;  ///< unpacked once for all rows of an expert, beside the multiply
   double expert_parallel = 1;
-  bool skewed = false;
-  ExpertCoverage coverage;  ///< of skewed routing; uniform routing has a closed form
+  /// Share of the layer's tokens whose rows reach this rank: 1 where every rank holds all of them,
+  /// less where rows are dispatched to the ranks of their experts.
+  double reach = 1;
 
-  /// Expected distinct experts of the layer that `tokens` touch.
+  /// Expected distinct experts of the layer that `tokens` touch, independent routing.
   template <Scalar S>
   [[nodiscard]] S distinct(const S& tokens) const {
-    const auto rows = With<Tokens, S>::from_base(tokens);
-    return skewed ? coverage.distinct<S>(rows) : distinct_experts<S>(experts, top_k, rows);
+    return distinct_experts<S>(experts, top_k, With<Tokens, S>::from_base(tokens));
   }
   [[nodiscard]] bool unpacked() const { return weight_only && bytes_per_weight < 0.75; }
   [[nodiscard]] double weights_per_expert() const { return matrices * input * width; }
@@ -204,8 +208,16 @@ struct Message {
   double ranks = 1;
   double bytes_per_row = 0;  ///< of the full tensor
   bool logit_rows = false;
+  bool decode_rows = false;    ///< of decoding sequences alone
   bool crosses_nodes = false;  ///< a pipeline hop between nodes
   double fanout = 1;           ///< dispatch, combine: copies of a row that leave the rank
+
+  /// Rows of `rank` that it carries.
+  template <Scalar S>
+  [[nodiscard]] S rows(const StepLoad<S>& rank) const {
+    if (decode_rows) return rank.sequences * rank.query_tokens;
+    return logit_rows ? rank.logit_rows() : rank.tokens();
+  }
 };
 
 /// The operators of one rank.
@@ -303,7 +315,8 @@ template <Scalar S>
     result.cache_bytes +=
         rank.prompts * read * (op.cache_bytes_per_token * shared / op.compress_ratio);
     result.activation_bytes +=
-        rank.prompts * rank.prompt_tokens * (act * (op.prefill_score_dim + op.prefill_value_dim));
+        rank.prompts * rank.prompt_tokens *
+        (act / op.context_parallel * (op.prefill_score_dim + op.prefill_value_dim));
   }
   return result;
 }
@@ -344,8 +357,7 @@ template <Scalar S>
                                    const StepLoad<S>& rank) {
   OperatorCost<S> result;
   if (op.ranks <= 1 && op.kind != OperatorKind::stage_transfer) return result;
-  const S rows = op.logit_rows ? rank.logit_rows() : rank.tokens();
-  result.message_bytes = rows * (op.bytes_per_row * op.layers);
+  result.message_bytes = op.rows(rank) * (op.bytes_per_row * op.layers);
   return result;
 }
 

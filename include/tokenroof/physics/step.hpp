@@ -9,6 +9,7 @@
 // microsecond. Sources: Williams et al. 2009 (roofline); docs/accuracy.md (calibration).
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -96,11 +97,14 @@ template <Scalar S>
   const EngineConstants& e = model.engine;
   const StepOperators& all = model.operators;
   // Selecting the top k of an indexer takes about as many small kernels as three layers do.
-  double launches = e.per_layer.base() * (all.layers + 3 * all.index_layers) +
-                    e.per_mixture_layer.base() * all.mixture_layers +
-                    e.per_latent_layer.base() * all.latent_layers +
-                    e.per_recurrent_layer.base() * all.recurrent_layers +
-                    e.per_weight_only_layer.base() * all.weight_only_layers;
+  const bool four_bit = std::any_of(all.experts.begin(), all.experts.end(),
+                                    [](const Experts& op) { return op.multiply == DataType::fp4; });
+  double launches =
+      e.per_layer.base() * (all.layers + 3 * all.index_layers) +
+      (four_bit ? e.four_bit_launches : 1) * (e.per_mixture_layer.base() * all.mixture_layers +
+                                              e.per_latent_layer.base() * all.latent_layers) +
+      e.per_recurrent_layer.base() * all.recurrent_layers +
+      e.per_weight_only_layer.base() * all.weight_only_layers;
   launches *= model.machine.latency_factor;
   StepTime<S> time;
   time.latency = S(launches);
@@ -116,10 +120,24 @@ template <Scalar S>
 
 }  // namespace detail
 
+namespace detail {
+
+/// The load as a bound sees it: micro-batches of a local runtime's prompt fill all devices at best.
+template <Scalar S>
+[[nodiscard]] StepLoad<S> bound_load(const StepModel<S>& model, const StepLoad<S>& load) {
+  StepLoad<S> rank = rank_load(model.operators, load);
+  if (!model.local_runtime || value_of(load.prompts) <= 0) return rank;
+  rank.prompts = load.prompts * (1 / model.operators.stages);
+  rank.group_tokens = rank.tokens();
+  return rank;
+}
+
+}  // namespace detail
+
 /// Calls `visit(kind, cost, time)` for every part of a `roofline` step; the times add up to it.
 template <Scalar S, class Visit>
 void visit_roofline(const StepModel<S>& model, const StepLoad<S>& load, Visit visit) {
-  const StepLoad<S> rank = rank_load(model.operators, load);
+  const StepLoad<S> rank = detail::bound_load(model, load);
   for_each_operator(model.operators, [&](const auto& op) {
     const OperatorCost<S> c = cost(model.operators, op, rank);
     visit(detail::kind_of(op), c, detail::roofline_part(model, op, rank, c));
@@ -157,7 +175,7 @@ void visit_calibrated(const StepModel<S>& model, const StepLoad<S>& load, Visit 
 /// The same for an `ideal` step: each operator's share of the resource that decides the whole.
 template <Scalar S, class Visit>
 void visit_ideal(const StepModel<S>& model, const StepLoad<S>& load, Visit visit) {
-  const StepLoad<S> rank = rank_load(model.operators, load);
+  const StepLoad<S> rank = detail::bound_load(model, load);
   S bytes(0), compute(0);
   const auto each = [&](auto use) {
     for_each_operator(model.operators, [&](const auto& op) {

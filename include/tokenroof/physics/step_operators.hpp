@@ -2,14 +2,17 @@
 //
 // Sharding. Tensor parallel cuts query heads, feed-forward width and vocabulary; KV heads are
 // copied when there are fewer heads than ranks; the latent projections and the latent cache stand
-// whole on every rank. Attention data parallel splits the rows of attention and dense layers and
-// joins them again for the experts. Pipeline stages appear as micro-batches (operators.hpp).
+// whole on every rank. Context parallel cuts a sequence's tokens over ranks of the tensor group,
+// which gather each other's queries and combine their partial results. Attention data parallel
+// splits the rows of attention and dense layers and joins them again for the experts. Pipeline
+// stages appear as micro-batches (operators.hpp).
 #pragma once
 
 #include "tokenroof/describe/accelerator.hpp"
 #include "tokenroof/describe/deployment.hpp"
 #include "tokenroof/describe/model.hpp"
 #include "tokenroof/describe/precision.hpp"
+#include "tokenroof/physics/context_parallel.hpp"
 #include "tokenroof/physics/kv_cache.hpp"
 #include "tokenroof/physics/layout.hpp"
 #include "tokenroof/physics/operators.hpp"
@@ -46,6 +49,11 @@ class OperatorBuilder {
 
  private:
   [[nodiscard]] double t() const { return deployment_.tensor_parallel; }
+  [[nodiscard]] double c() const { return deployment_.context_parallel; }
+  /// Ranks over which the heads of a cache are cut.
+  [[nodiscard]] int cache_ranks() const {
+    return head_ranks(deployment_.tensor_parallel, deployment_.context_parallel);
+  }
 
   /// The type a format multiplies in on this device; a scenario's `compute` wins for formats that
   /// quantise (fp8 weights with bf16 compute are w8a16).
@@ -116,6 +124,25 @@ class OperatorBuilder {
            rank * attention.output_groups / t());
   }
 
+  /// A core, and what ranks that share a sequence tell each other in decode: queries before it, and
+  /// output, maximum and sum of every head after it.
+  void add_core(const AttentionCore& core) {
+    all_.attentions.push_back(core);
+    if (c() <= 1) return;
+    const double combined =
+        context_combine_bytes(token, 1, core.query_heads, core.value_dim,
+                              all_.activation_bytes * byte, deployment_.context_parallel) /
+        byte * c() / (c() - 1);
+    for (const double row : {core.query_heads * core.score_dim * all_.activation_bytes, combined}) {
+      Message message{.kind = OperatorKind::context_combine,
+                      .layers = layers_,
+                      .ranks = c(),
+                      .bytes_per_row = row};
+      message.decode_rows = true;
+      all_.messages.push_back(message);
+    }
+  }
+
   void add_grouped(const Attention& attention) {
     const double hidden = all_.hidden;
     const double queries = attention.has_query ? attention.query_heads / t() : 0;
@@ -138,20 +165,20 @@ class OperatorBuilder {
     AttentionCore core;
     core.layers = layers_;
     core.multiply = attention_type();
-    core.query_heads = queries;
-    core.kv_heads = core.prefill_kv_heads = heads;
+    core.query_heads = queries * c();
+    core.kv_heads = kv_heads_per_rank(attention.kv_heads, cache_ranks());
+    core.prefill_kv_heads = heads;
     core.score_dim = core.prefill_score_dim = attention.key_dim;
     core.value_dim = core.prefill_value_dim = attention.value_dim;
     Attention read = attention;  // layers that reuse a cache still read it
     read.stores_kv = !attention.cross_attention;
-    core.cache_bytes_per_token =
-        layer_kv_bytes_per_token(read, precision_.kv_cache, deployment_.tensor_parallel);
+    core.cache_bytes_per_token = layer_kv_bytes_per_token(read, precision_.kv_cache, cache_ranks());
     core.small_cache = precision_.kv_cache.bytes_per_element <= 1;
     core.window = attention.window;
     core.top_k = attention.index_top_k;
     core.compress_ratio = attention.compress_ratio;
     core.context_parallel = deployment_.context_parallel;
-    if (!attention.cross_attention) all_.attentions.push_back(core);
+    if (!attention.cross_attention) add_core(core);
     add_output(attention, queries * attention.value_dim);
   }
 
@@ -173,7 +200,7 @@ class OperatorBuilder {
     AttentionCore core;
     core.layers = layers_;
     core.multiply = attention_type();
-    core.query_heads = heads;
+    core.query_heads = heads * c();
     core.kv_heads = 1;
     core.prefill_kv_heads = heads;
     core.score_dim = latent + attention.rotary_dim;  // absorbed: queries meet the latent itself
@@ -188,7 +215,7 @@ class OperatorBuilder {
     core.context_parallel = deployment_.context_parallel;
     core.expand_flops_per_cached_token =
         2 * latent * heads * (attention.key_dim + attention.value_dim);
-    all_.attentions.push_back(core);
+    add_core(core);
     add_output(attention, heads * attention.value_dim);
   }
 
@@ -260,11 +287,13 @@ class OperatorBuilder {
     op.bytes_per_weight = format.bytes_per_element;
     op.input_bytes = input_bytes(format, op.multiply);
     op.weight_only = is_weight_only(format, op.multiply);
+    op.fast_unpack = unpacks_fast(device_, format);
     op.expert_parallel = deployment_.expert_parallel;
-    all_.experts.push_back(op);
-    if (deployment_.attention_data_parallel == 1) return reduce_rows(ranks);
     // Rows live on different attention ranks: they travel to the experts and back.
     const double copies = std::min<double>(network.top_k * cut, ranks - 1);
+    if (deployment_.attention_data_parallel > 1) op.reach = (copies + 1) / ranks;
+    all_.experts.push_back(op);
+    if (deployment_.attention_data_parallel == 1) return reduce_rows(ranks);
     const double row = op.input * all_.activation_bytes;
     for (const OperatorKind kind : {OperatorKind::dispatch, OperatorKind::combine}) {
       Message message{.kind = kind, .layers = layers_, .ranks = ranks, .bytes_per_row = row};

@@ -11,6 +11,7 @@
 #include "tokenroof/core/normal.hpp"
 #include "tokenroof/core/scalar.hpp"
 #include "tokenroof/core/units.hpp"
+#include "tokenroof/describe/workload.hpp"
 
 namespace tokenroof {
 
@@ -78,6 +79,34 @@ template <Scalar S>
     sum += outputs[i];
   }
   return TokensPerRequest::from_base(sum > 0 ? (product + 0.5 * square) / sum : 0);
+}
+
+/// Standard deviation of those tokens over running sequences: variance of the prompt, and of the
+/// age A of the output, E[A^2] = E[O^3] / (3 E[O]). `input` and `output` are means in tokens whose
+/// factors over the mean follow `law`, independently; `empirical`: the pairs of its samples.
+[[nodiscard]] inline double live_context_deviation(const LengthLaw& law, double input,
+                                                   double output) {
+  if (law.kind == LengthLaw::Kind::empirical) {
+    double tokens = 0, first = 0, second_moment = 0;
+    for (std::size_t i = 0; i < std::min(law.input_samples.size(), law.output_samples.size());
+         ++i) {
+      const double p = law.input_samples[i], o = law.output_samples[i];
+      tokens += o;
+      first += o * (p + 0.5 * o);
+      second_moment += o * (p * p + p * o + o * o / 3);
+    }
+    if (!(tokens > 0)) return 0;
+    const double mean = first / tokens;
+    return std::sqrt(std::max(0.0, second_moment / tokens - mean * mean));
+  }
+  const double c = law.squared_cv(output);
+  double cube = 1 + 3 * c;  // E[O^3] / E[O]^3 of a law without skew: fixed, uniform
+  if (law.kind == LengthLaw::Kind::lognormal) cube = (1 + c) * (1 + c) * (1 + c);
+  if (law.kind == LengthLaw::Kind::geometric) cube = 6;  // as the exponential
+  const double age = 0.5 * (1 + c) * output;
+  const double variance =
+      law.squared_cv(input) * input * input + cube / 3 * output * output - age * age;
+  return std::sqrt(std::max(0.0, variance));
 }
 
 /// Largest number K of independent sequences whose memory overflows `capacity` with probability

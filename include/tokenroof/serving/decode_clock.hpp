@@ -36,13 +36,18 @@ namespace tokenroof {
 
 /// The law of the running batch on the decode clock.
 struct DecodeLaw {
-  double empty = 1;        ///< P(nothing decodes)
-  double running = 0;      ///< mean decoding sequences
-  double step = 0;         ///< mean T in s, given that something decodes
-  double step_square = 0;  ///< mean T^2 in s^2
-  double waiting = 0;      ///< P(an arrival has to wait for a place)
-  double overflow = 0;     ///< P(requests wait)
-  double short_queue = 0;  ///< mean waiting because the last place is only partly there
+  double empty = 1;           ///< P(nothing decodes)
+  double running = 0;         ///< mean decoding sequences
+  double running_square = 0;  ///< mean of its square
+  double step = 0;            ///< mean T in s, given that something decodes
+  double step_square = 0;     ///< mean T^2 in s^2
+  double waiting = 0;         ///< P(an arrival has to wait for a place)
+  double overflow = 0;        ///< P(requests wait)
+  double short_queue = 0;     ///< mean waiting because the last place is only partly there
+  // What a request finds whose prompt is computed at once, not after a wait for a place:
+  double placed = 1;  ///< share of such requests
+  double found = 0;   ///< mean decoding when its break began
+  double met = 0;  ///< mean decoding when its turn comes: those before it in the break have joined
 };
 
 /// Mean size of the geometric batches in which requests join: (c^2 + E[B^2]/E[B]) / (1 + c^2), at
@@ -55,6 +60,20 @@ struct DecodeLaw {
   return std::max(1.0, (output_squared_cv + bursts) / (1 + output_squared_cv));
 }
 
+/// Requests of the same break that decode already while a prompt is computed. `packed` = 0: prompts
+/// one after the other, so all before it: (E[B^2] / E[B] - 1) / 2. `packed` = 1: those that arrive
+/// during a pack make the next one, and only earlier packs count: of the generations Z_g of a
+/// branching process, sum over g < h of E[Z_g Z_h] / E[B] =
+///   rho / (1 - rho^2) (1 + (rho + rho^2 c_p^2) / (1 - rho)).
+[[nodiscard]] constexpr double joined_before(double prefill_load, double prefill_squared_cv,
+                                             double packed) {
+  const double rho = prefill_load, free = 1 - rho;
+  const double excess = rho * rho * prefill_squared_cv;
+  const double alone = 0.5 * ((1 + excess) / (free * free) - 1);
+  const double generations = rho / (1 - rho * rho) * (1 + (rho + excess) / free);
+  return (1 - packed) * alone + packed * generations;
+}
+
 /// `joining` = lambda / (1 - rho_p) in 1/s, `decodes` = O - 1 > 0, `places` in (0, K] sequences
 /// that may decode (not whole when prompts under way hold places), `batch` >= 1. Needs joining <
 /// mu(places).
@@ -65,20 +84,27 @@ struct DecodeLaw {
   const double missing = std::max(0.0, last - places);
   const double stay = 1 - 1 / batch;
   double weight = 1, before = 1, sum = 1;  // of the state at hand, the one before, and S
-  double total = 1, empty = 1, running = 0, time = 0, square = 0;
+  double total = 1, empty = 1, running = 0, squares = 0, time = 0, square = 0;
+  double base = 0, turns = 0, met = 0, found = 0;  // base: S with each state times its number
   for (int n = 1; n <= last; ++n) {
     const double held = std::min<double>(n, places);
+    turns += sum;
+    met += (n - 1) * sum;
+    found += base;
     const double step =
         n == last ? step_seconds(steps, held) : steps[static_cast<std::size_t>(n) - 1].base();
     before = weight;
     weight = joining / batch * sum * decodes * step / held;
     sum = stay * sum + weight;
+    base = stay * base + n * weight;
     total += weight;
     running += held * weight;
+    squares += held * held * weight;
     time += step * weight;
     square += step * step * weight;
     if (weight > huge) {
-      for (double* x : {&weight, &before, &sum, &total, &empty, &running, &time, &square})
+      for (double* x : {&weight, &before, &sum, &total, &empty, &running, &squares, &time, &square,
+                        &base, &turns, &met, &found})
         *x /= huge;
     }
     if (sum < negligible * total) break;  // denormal numbers are slow, and these are nothing
@@ -88,11 +114,16 @@ struct DecodeLaw {
   const double overflow = joining * sum / (drain - joining);
   total += overflow;
   running += places * overflow;
+  squares += places * places * overflow;
   time += step * overflow;
   square += step * step * overflow;
   DecodeLaw law;
+  law.placed = std::min(1.0, turns / batch / total);
+  law.met = met / turns;
+  law.found = found / turns;
   law.empty = empty / total;
   law.running = running / total;
+  law.running_square = squares / total;
   law.step = time / (total - empty);
   law.step_square = square / (total - empty);
   law.overflow = overflow / total;

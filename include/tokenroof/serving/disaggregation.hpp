@@ -42,9 +42,11 @@ struct DisaggregatedEstimate {
   EngineEstimate decode;       ///< of one decode worker, without prompts
   RequestsPerSecond limit;     ///< of the deployment: the lesser of both pools
   Seconds prefill_wait;        ///< M/G/c, Kimura, bursts included
-  Seconds ttft, ttft_p95;
-  SecondsPerToken tpot;  ///< mean over tokens; prompts do not enter
+  Seconds ttft, ttft_p50, ttft_p95, ttft_p99;
+  SecondsPerToken tpot;      ///< mean over tokens; prompts do not enter
+  SecondsPerToken tpot_p95;  ///< 95th percentile over requests
   Seconds e2e;
+  Seconds e2e_p95;  ///< 0 unless the load states its output law
 };
 
 /// The deployment in steady state. The first token comes out of prefill, but a user sees it when
@@ -65,6 +67,7 @@ struct DisaggregatedEstimate {
   decode.prefill = {};
   decode.prompt = {};
   decode.mode = PrefillMode::one_by_one;
+  decode.outputs = nullptr;  // what follows the first token is only a part of the response
   e.decode = engine_estimate(decode, d.decode_steps);
   const RequestsPerSecond decode_limit = d.decode_workers * e.decode.limit;
   e.limit = decode_limit;
@@ -80,6 +83,7 @@ struct DisaggregatedEstimate {
   e.prefill_wait = idle ? Seconds{} : bursts * *kimura_wait(queue);
   e.ttft = e.prefill_wait + mean + d.transfer;
   e.tpot = e.decode.tpot;
+  e.tpot_p95 = e.decode.tpot_p95;
   // The wait is 0 or exponential; its mean given that there is one follows from Erlang's C.
   const double waits = idle ? 0 : erlang_c(queue.servers, queue.offered());
   const auto tail = [&](Seconds t) {
@@ -92,9 +96,39 @@ struct DisaggregatedEstimate {
     }
     return sum;
   };
-  e.ttft_p95 = d.load.prefill.empty() ? d.transfer : tail_quantile(tail, d.transfer, 0.95);
+  const auto quantile = [&](double p) {
+    return d.load.prefill.empty() ? d.transfer : tail_quantile(tail, d.transfer, p);
+  };
+  e.ttft_p50 = quantile(0.50);
+  e.ttft_p95 = quantile(0.95);
+  e.ttft_p99 = quantile(0.99);
   e.e2e = e.ttft + e.decode.admission + (d.load.output.base() - 1) * e.tpot.base() * second;
+  if (d.load.outputs != nullptr) {
+    ResponseParts parts;
+    parts.least = d.transfer.base() + shortest_prefill(d.load.prefill);
+    parts.p50 = e.ttft_p50.base();
+    parts.p95 = e.ttft_p95.base();
+    parts.p99 = e.ttft_p99.base();
+    parts.tpot = e.tpot.base();
+    parts.step_deviation = (e.tpot_p95 - e.decode.tpot_request).base() / normal_quantile(0.95);
+    parts.place_probability = e.decode.waiting_probability;
+    if (parts.place_probability > 0)
+      parts.place_wait = e.decode.admission.base() / parts.place_probability;
+    e.e2e_p95 = end_to_end_quantile(parts, *d.load.outputs, d.load.output.base(), 0.95);
+  }
   return e;
+}
+
+/// Largest arrival rate at which `meets(const DisaggregatedEstimate&)` holds; 0 when it fails even
+/// on idle pools.
+template <class Meets>
+[[nodiscard]] RequestsPerSecond largest_rate(DisaggregatedLoad d, Meets&& meets) {
+  d.load.arrivals = {};
+  return largest_rate_below(disaggregated_estimate(d).limit, [&](RequestsPerSecond rate) {
+    d.load.arrivals = rate;
+    const DisaggregatedEstimate e = disaggregated_estimate(d);
+    return e.stable && meets(e);
+  });
 }
 
 /// A split of workers and what it carries.
@@ -112,17 +146,8 @@ template <class Meets>
   for (int x = 1; x < workers; ++x) {
     d.prefill_workers = x;
     d.decode_workers = workers - x;
-    d.load.arrivals = {};
-    const DisaggregatedEstimate idle = disaggregated_estimate(d);
-    if (!meets(idle)) continue;
-    double low = 0, high = idle.limit.base();
-    for (int i = 0; i < 30; ++i) {
-      const double middle = 0.5 * (low + high);
-      d.load.arrivals = middle * request / second;
-      const DisaggregatedEstimate e = disaggregated_estimate(d);
-      (e.stable && meets(e) ? low : high) = middle;
-    }
-    if (low > best.rate.base()) best = {x, workers - x, low * request / second};
+    const RequestsPerSecond rate = largest_rate(d, meets);
+    if (rate > best.rate) best = {x, workers - x, rate};
   }
   return best;
 }

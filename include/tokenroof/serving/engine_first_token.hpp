@@ -30,8 +30,10 @@ struct FreeArrival {
   double blocked = 0;  ///< for a request that had to wait: what follows its admission, but t_p
 };
 
+/// `limit` is the rate at which decode places run out, `budget_load` the arrivals over the rate at
+/// which the token budget does (0: later than places).
 [[nodiscard]] inline FreeArrival free_arrival(const EngineWork& w, const DecodeLaw& law,
-                                              double limit) {
+                                              double limit, double budget_load) {
   FreeArrival f;
   const double busy = 1 - law.empty, T = law.step, rho = w.rho_p;
   f.residual = T > 0 ? busy * 0.5 * law.step_square / T : 0;
@@ -46,8 +48,7 @@ struct FreeArrival {
   const double clustered = 0.4 * 0.5 * std::max(0.0, w.load.arrival_squared_cv - 1);
   if (!w.chunked) {
     // Packed prompts: a break is a chain of packs, each of the arrivals during the one before.
-    const double fit = w.token_time > 0 ? w.load.token_budget.base() / w.load.prompt.base() : 1;
-    const double packing = w.load.mode == PrefillMode::packed && fit >= 2 ? 1 - 1 / fit : 0;
+    const double packing = w.packing();
     const double stage = (busy * T * (1 - rho) + w.spread) / (1 - rho * rho);
     const double packed = std::max(0.0, 0.5 * (1 + 2 * rho) * stage - f.residual);
     f.queue = packing * packed + (1 - packing) * alone + clustered * w.tp;
@@ -57,11 +58,27 @@ struct FreeArrival {
   }
   const double c = w.room(law.running);
   const EngineWork::Service s = w.service(c, T);
-  const double load = std::min(0.999, w.lambda * s.mean);
+  double load = std::min(0.999, w.lambda * s.mean);
   const double bursts = (w.load.arrival_squared_cv + w.cp2) / (1 + w.cp2);
+  double others = 0.5 * w.lambda * s.square * bursts / (1 - load);
+  if (budget_load > load) {
+    // Near saturation of the budget a queue outlives a batch: then a request takes P + D tokens of
+    // the budget, not P of what the batch leaves, and waits E[(P + D)^2] / E[P^2] (P / (P + D))^2
+    // times what the load of the limit says. In between by the times that both take to settle.
+    const double share = w.load.prompt.base() / (w.load.prompt.base() + w.decodes);
+    const double ratio = (1 - share) / share;
+    const double squares =
+        1 + (2 * ratio + ratio * ratio * (1 + w.load.output_squared_cv)) / (1 + w.cp2);
+    const double settled =
+        0.5 * w.lambda * s.square * bursts / (1 - budget_load) * squares * share * share;
+    const double queue_settles = 0.5 * s.square / s.mean / ((1 - load) * (1 - load));
+    const double batch_settles = 2 * w.decodes * T / (1 - rho);
+    const double slow = queue_settles / (queue_settles + batch_settles);
+    others += slow * (settled - others);
+    load += slow * (budget_load - load);
+  }
   const double fits = std::max(0.0, 1 - w.load.prompt.base() / c);
-  f.queue = 0.5 * w.lambda * s.square * bursts / (1 - load) + fits * busy * T * rho / (1 - rho) +
-            clustered * s.mean;
+  f.queue = others + fits * busy * T * rho / (1 - rho) + clustered * s.mean;
   f.queue_probability =
       1 - (1 - load) * std::exp(-w.lambda * (f.residual + f.queue)) / (1 + clustered);
   f.lump = s.mean > 0 ? 0.75 * s.square / s.mean : 0;  // some of it is already done on arrival

@@ -30,6 +30,7 @@ struct EngineLoad {
   PrefillMode mode = PrefillMode::chunked;
   TokensPerRequest prompt;             ///< mean prompt tokens computed, prefix hits taken off
   Tokens token_budget = 8192 * token;  ///< tokens of a step; decodes take theirs first
+  const LengthLaw* outputs = nullptr;  ///< law of output lengths; none: no quantiles end to end
 };
 
 namespace detail {
@@ -55,6 +56,12 @@ struct EngineWork {
   [[nodiscard]] double step(double n) const { return step_seconds(steps, n); }
   /// Prompt tokens a step has room for beside `n` decodes.
   [[nodiscard]] double room(double n) const { return std::max(1.0, load.token_budget.base() - n); }
+  /// Share of a prompt's company that is computed in the same step as itself, not before it.
+  [[nodiscard]] double packing() const {
+    if (load.mode == PrefillMode::one_by_one || !(token_time > 0)) return 0;
+    const double fit = load.token_budget.base() / load.prompt.base();
+    return fit >= 2 ? 1 - 1 / fit : 0;
+  }
   /// Steps that a prompt of exclusive time `t` needs at `c` tokens a step.
   [[nodiscard]] double prompt_steps(double t, double c) const {
     return std::max(1.0, std::ceil(t / token_time / c - 1e-9));

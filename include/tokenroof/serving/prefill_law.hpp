@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "tokenroof/core/normal.hpp"
 #include "tokenroof/core/units.hpp"
@@ -36,6 +37,13 @@ struct PrefillShare {
   return mean > 0 ? std::max(0.0, square / (mean * mean) - 1) : 0;
 }
 
+/// Shortest time of a law in s; 0 when it is empty.
+[[nodiscard]] constexpr double shortest_prefill(std::span<const PrefillShare> law) {
+  double least = law.empty() ? 0 : law.front().time.base();
+  for (const PrefillShare& share : law) least = std::min(least, share.time.base());
+  return least;
+}
+
 /// Up to 48 points without allocation.
 class PrefillLaw {
  public:
@@ -49,12 +57,12 @@ class PrefillLaw {
   std::size_t size_ = 0;
 };
 
-/// Mean of the slice of a length law between its quantiles `low` < `high`, over the stated mean.
+/// Mean of the slice of a length law between its quantiles `low` < `high`, over the law's mean.
 [[nodiscard]] inline double slice_factor(const LengthLaw& law, double mean, double low,
                                          double high) {
   switch (law.kind) {
     case LengthLaw::Kind::uniform:
-      return law.low + (law.high - law.low) * 0.5 * (low + high);
+      return (law.low + (law.high - law.low) * 0.5 * (low + high)) / law.mean_factor();
     case LengthLaw::Kind::lognormal: {
       // The share of all tokens in the shortest p of the requests is Phi(z_p - s).
       const double s = std::sqrt(std::log1p(law.cv * law.cv));
@@ -67,18 +75,30 @@ class PrefillLaw {
       const double first = mean > 1 ? 1 / mean : 1;
       return first + (1 - first) * (tail(low) - tail(high)) / (high - low);
     }
+    case LengthLaw::Kind::empirical: {
+      // Evenly spaced order statistics: enough for a slice, however long the trace is.
+      const std::vector<double>& samples = law.input_samples;
+      if (samples.empty()) return 1;
+      const auto n = static_cast<double>(samples.size());
+      const int points = static_cast<int>(std::clamp(std::ceil((high - low) * n), 1.0, 64.0));
+      double sum = 0, all = 0;
+      for (int i = 0; i < points; ++i) {
+        const double position = n * (low + (high - low) * (i + 0.5) / points);
+        sum += samples[static_cast<std::size_t>(std::clamp(position, 0.0, n - 1))];
+      }
+      for (const double sample : samples) all += sample;
+      return sum / points * n / all;
+    }
     case LengthLaw::Kind::fixed:
-    case LengthLaw::Kind::empirical:
       break;
   }
   return 1;
 }
 
-/// Law of prefill times for prompts of `mean` tokens under `law` (`empirical`: taken as fixed;
-/// build the points from the samples instead) of which a share `hit_share` of the tokens is found
-/// in the prefix cache with probability `hit_probability`. `prefill_time(tokens) -> Seconds`,
-/// `tokens` a double >= 1, is the time of a prompt alone. Slices are finer towards long prompts,
-/// which make both the variance and the percentiles.
+/// Law of prefill times for prompts of `mean` tokens under `law` of which a share `hit_share` of
+/// the tokens is found in the prefix cache with probability `hit_probability`.
+/// `prefill_time(tokens) -> Seconds`, `tokens` a double >= 1, is the time of a prompt alone. Slices
+/// are finer towards long prompts, which make both the variance and the percentiles.
 template <class PrefillTime>
 [[nodiscard]] PrefillLaw prefill_law(const LengthLaw& law, TokensPerRequest mean,
                                      PrefillTime&& prefill_time, double hit_probability = 0,
@@ -87,8 +107,7 @@ template <class PrefillTime>
                                          0.13, 0.1,  0.08, 0.07,  0.06,  0.05,   0.04,
                                          0.03, 0.02, 0.01, 0.005, 0.002, 0.0005, 0};
   PrefillLaw result;
-  const bool constant =
-      law.kind == LengthLaw::Kind::fixed || law.kind == LengthLaw::Kind::empirical;
+  const bool constant = law.kind == LengthLaw::Kind::fixed;
   const std::size_t slices = constant ? 1 : above.size() - 1;
   for (std::size_t i = 0; i < slices; ++i) {
     const double low = constant ? 0 : 1 - above[i];

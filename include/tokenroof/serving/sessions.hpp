@@ -37,4 +37,16 @@ struct SessionLengths {
   return lengths;
 }
 
+/// Tokens that the prefix cache must keep for every turn to find what it may: each system prompt
+/// once, and of each user the conversation so far (or the question that is sent again) at its end.
+[[nodiscard]] inline double conversation_tokens(const Sessions& sessions,
+                                                const Workload& workload) {
+  const double factor = workload.lengths.mean_factor();
+  const double question = factor * workload.input.base(), answer = factor * workload.output.base();
+  double own = sessions.multi_turn ? (sessions.turns - 1) * (question + answer) : 0;
+  if (sessions.same_question) own += question;
+  return sessions.distinct_system_prompts *
+         (sessions.system_prompt_tokens + sessions.users_per_system_prompt * own);
+}
+
 }  // namespace tokenroof

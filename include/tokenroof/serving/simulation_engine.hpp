@@ -10,7 +10,9 @@
 
 #include "tokenroof/serving/simulation_kv.hpp"
 #include "tokenroof/serving/simulation_recorder.hpp"
+#include "tokenroof/serving/simulation_state.hpp"
 #include "tokenroof/serving/simulation_types.hpp"
+#include "tokenroof/serving/speculative.hpp"
 
 namespace tokenroof::detail {
 
@@ -24,6 +26,8 @@ class EngineRun {
         states_(requests.size()),
         kv_(engine.kv_blocks, engine.block_tokens),
         recorder_(plan, requests.size()),
+        random_(engine.seed),
+        tokens_per_step_(expected_tokens(engine.acceptance, engine.draft_tokens)),
         result_(recorder_.result) {
     if (plan.keep_records) result_.records.resize(requests.size());
     if (plan.concurrency > 0)
@@ -52,28 +56,6 @@ class EngineRun {
   }
 
  private:
-  struct State {
-    RequestTimes times;
-    double last = 0;          // time of the latest token when it was preempted or began to decode
-    std::int64_t joined = 0;  // decode counter when decoding began
-    std::int64_t own_blocks = 0;  // blocks not shared with a group
-    int done = 0;                 // tokens generated and kept
-    int done_at_join = 0;
-    int target = 0;  // tokens the current prefill must hold at its end
-    int held = 0;    // of those, cached or computed so far
-    int chunk = 0;   // computed in the running step
-    int epoch = 0;   // counts preemptions: stale heap entries are ignored
-    int cached = 0;
-    enum class Phase { waiting, prefilling, decoding, over } phase = Phase::waiting;
-  };
-  struct Ending {
-    std::int64_t at;  // decode counter at which the sequence completes
-    int id, epoch;
-    friend bool operator>(const Ending& a, const Ending& b) {
-      return std::pair(a.at, a.id) > std::pair(b.at, b.id);
-    }
-  };
-
   void issue(double time) {
     states_[issued_].times.arrival = time;
     waiting_.push_back(static_cast<int>(issued_++));
@@ -118,7 +100,7 @@ class EngineRun {
     while (!waiting_.empty() && admitted_count() < engine_.max_sequences) {
       const int id = waiting_.front();
       const SimulatedRequest& r = spec(id);
-      State& s = state(id);
+      RequestState& s = state(id);
       if (kv_.limited() && kv_.blocks(std::int64_t{r.input} + r.output - 1) > kv_.pool()) {
         waiting_.pop_front();
         reject(s);
@@ -126,7 +108,7 @@ class EngineRun {
       }
       s.target = r.input + s.done;
       const bool grouped = r.prefix_group >= 0;
-      Group* group = grouped ? &groups_[r.prefix_group] : nullptr;
+      PrefixGroup* group = grouped ? &groups_[r.prefix_group] : nullptr;
       const std::int64_t shared = grouped ? kv_.shared_blocks(r.prefix_tokens) : 0;
       const std::int64_t own = kv_.blocks(s.target) - shared;
       const std::int64_t asked =
@@ -146,13 +128,13 @@ class EngineRun {
       s.held = s.cached;
       result_.cached_tokens += s.cached;
       if (s.times.admitted < 0) s.times.admitted = clock_;
-      s.phase = State::Phase::prefilling;
+      s.phase = RequestState::Phase::prefilling;
       prefilling_.push_back(id);
       if (kv_.limited()) admitted_.emplace_back(id, s.epoch);
     }
   }
-  void reject(State& s) {
-    s.phase = State::Phase::over;
+  void reject(RequestState& s) {
+    s.phase = RequestState::Phase::over;
     s.times.finish = clock_;
     result_.residence_sum += clock_ - s.times.arrival;
     ++result_.rejected;
@@ -162,7 +144,7 @@ class EngineRun {
     const SimulatedRequest& r = spec(id);
     kv_.give(state(id).own_blocks);
     if (r.prefix_group < 0) return;
-    Group& group = groups_[r.prefix_group];
+    PrefixGroup& group = groups_[r.prefix_group];
     if (--group.users > 0) return;
     kv_.give(group.blocks);
     group.blocks = 0;
@@ -175,14 +157,15 @@ class EngineRun {
     if (decoding_ > 0 && !alone) {
       if (kv_.limited()) make_room();
       load.decoding = decoding_;
-      context_ += decoding_;
+      context_ += decoding_ * growth();
       load.decode_context = static_cast<double>(context_);
     }
     int budget = engine_.token_budget;
-    if (engine_.chunked && engine_.decodes_use_budget) budget -= load.decoding;
+    if (engine_.chunked && engine_.decodes_use_budget)
+      budget -= load.decoding * (1 + engine_.draft_tokens);
     // A prompt larger than the budget still runs when prompts run alone: there is no chunking.
     for (const int id : prefilling_) {
-      State& s = state(id);
+      RequestState& s = state(id);
       const int rest = s.target - s.held;
       if (engine_.chunked) {
         s.chunk = std::min(rest, budget);
@@ -203,14 +186,26 @@ class EngineRun {
     return load;
   }
 
+  // Tokens by which every sequence grows in the coming step: with speculation the mean, in whole
+  // tokens that add up to it. Only when a request ends is up to its own acceptances.
+  [[nodiscard]] std::int64_t growth() const {
+    return static_cast<std::int64_t>(static_cast<double>(decodes_ + 1) * tokens_per_step_) -
+           length_;
+  }
+  [[nodiscard]] std::int64_t blocks_needed() const {
+    std::int64_t blocks = 0;
+    for (std::int64_t i = 0; i < growth(); ++i) blocks += kv_.needed(length_ + i);
+    return blocks;
+  }
+
   // Preempts the latest admitted until the coming decode step has its blocks.
   void make_room() {
-    while (decoding_ > 0 && kv_.needed(decodes_) > kv_.free()) {
+    while (decoding_ > 0 && blocks_needed() > kv_.free()) {
       const auto [id, epoch] = admitted_.back();
       admitted_.pop_back();
-      State& s = state(id);
-      if (s.epoch != epoch || s.phase == State::Phase::over) continue;
-      if (s.phase == State::Phase::decoding) {
+      RequestState& s = state(id);
+      if (s.epoch != epoch || s.phase == RequestState::Phase::over) continue;
+      if (s.phase == RequestState::Phase::decoding) {
         const bool fresh = s.joined == decodes_;
         if (fresh) fresh_.erase(std::find(fresh_.begin(), fresh_.end(), s.last));
         if (!fresh) s.last = last_decode_;
@@ -220,23 +215,26 @@ class EngineRun {
       }
       release(id);
       ++s.epoch;
-      s.phase = State::Phase::waiting;
+      s.phase = RequestState::Phase::waiting;
       waiting_.push_front(id);
       ++result_.preemptions;
       if (plan_.keep_records) ++result_.records[static_cast<std::size_t>(id)].preemptions;
     }
-    kv_.take(kv_.needed(decodes_));
+    kv_.take(blocks_needed());
   }
 
   void decode() {
+    length_ += growth();
     ++decodes_;
-    result_.generated_tokens += decoding_;
     // Those that joined since the last decode have waited from their own first token.
     const double fresh = static_cast<double>(fresh_.size());
     const bool measured = recorder_.warm(issued_);
     if (measured) {
-      if (decoding_ > fresh) recorder_.gap(clock_ - last_decode_, decoding_ - fresh);
-      for (const double since : fresh_) recorder_.gap(clock_ - since, 1);
+      // With speculation a step's tokens come together: the gap is per token.
+      const double each = tokens_per_step_;
+      if (decoding_ > fresh)
+        recorder_.gap((clock_ - last_decode_) / each, (decoding_ - fresh) * each);
+      for (const double since : fresh_) recorder_.gap((clock_ - since) / each, each);
     }
     fresh_.clear();
     last_decode_ = clock_;
@@ -244,8 +242,8 @@ class EngineRun {
       const Ending ending = endings_.front();
       std::pop_heap(endings_.begin(), endings_.end(), std::greater<>{});
       endings_.pop_back();
-      State& s = state(ending.id);
-      if (s.epoch != ending.epoch || s.phase != State::Phase::decoding) continue;
+      RequestState& s = state(ending.id);
+      if (s.epoch != ending.epoch || s.phase != RequestState::Phase::decoding) continue;
       leave(ending.id);
       complete(ending.id);
     }
@@ -253,14 +251,16 @@ class EngineRun {
 
   // Takes a sequence out of the decoding set, with its tokens and grown blocks brought up to date.
   void leave(int id) {
-    State& s = state(id);
-    const std::int64_t steps = decodes_ - s.joined;
-    s.done = s.done_at_join + static_cast<int>(steps);
-    const std::int64_t tokens = s.target + steps;
+    RequestState& s = state(id);
+    const std::int64_t steps = decodes_ - s.joined, rest = spec(id).output - s.done_at_join;
+    const std::int64_t made = steps * rest / s.steps;  // all of it at the end
+    s.done = s.done_at_join + static_cast<int>(made);
+    result_.generated_tokens += made;
+    const std::int64_t tokens = s.target + length_ - s.joined_length;
     context_ -= tokens;
     --decoding_;
     if (kv_.limited()) {
-      kv_.leave(s.target, s.joined);
+      kv_.leave(s.target, s.joined_length);
       s.own_blocks += kv_.blocks(tokens) - kv_.blocks(s.target);
     }
   }
@@ -268,7 +268,7 @@ class EngineRun {
   void finish_prefills() {
     for (int i = 0; i < chunks_; ++i) {
       const int id = prefilling_.front();
-      State& s = state(id);
+      RequestState& s = state(id);
       s.held += s.chunk;
       result_.prefilled_tokens += s.chunk;
       if (s.held < s.target) break;  // only the last chunk can be partial
@@ -287,27 +287,31 @@ class EngineRun {
       s.last = clock_;
       const int rest = spec(id).output - s.done;
       if (rest <= 0) {
-        s.phase = State::Phase::decoding;
+        s.phase = RequestState::Phase::decoding;
         complete(id);
         continue;
       }
-      s.phase = State::Phase::decoding;
+      s.phase = RequestState::Phase::decoding;
       s.joined = decodes_;
+      s.joined_length = length_;
+      s.steps = engine_.draft_tokens == 0 ? rest
+                                          : draw_speculative_steps(random_, engine_.acceptance,
+                                                                   engine_.draft_tokens, rest);
       s.done_at_join = s.done;
       ++decoding_;
       context_ += s.target;
-      if (kv_.limited()) kv_.join(s.target, decodes_);
+      if (kv_.limited()) kv_.join(s.target, length_);
       fresh_.push_back(clock_);
-      endings_.push_back({decodes_ + rest, id, s.epoch});
+      endings_.push_back({decodes_ + s.steps, id, s.epoch});
       std::push_heap(endings_.begin(), endings_.end(), std::greater<>{});
     }
     chunks_ = 0;
   }
 
   void complete(int id) {
-    State& s = state(id);
+    RequestState& s = state(id);
     release(id);
-    s.phase = State::Phase::over;
+    s.phase = RequestState::Phase::over;
     s.times.finish = clock_;
     result_.residence_sum += clock_ - s.times.arrival;
     ++result_.completed;
@@ -325,7 +329,7 @@ class EngineRun {
   SimulationResult summary() {
     if (plan_.keep_records) {
       for (std::size_t i = 0; i < states_.size(); ++i) {
-        const State& s = states_[i];
+        const RequestState& s = states_[i];
         RequestRecord& record = result_.records[i];
         record.arrival = s.times.arrival * second;
         record.admitted = s.times.admitted * second;
@@ -344,29 +348,26 @@ class EngineRun {
   [[nodiscard]] const SimulatedRequest& spec(int id) const {
     return requests_[static_cast<std::size_t>(id)];
   }
-  [[nodiscard]] State& state(int id) { return states_[static_cast<std::size_t>(id)]; }
-
-  struct Group {
-    int users = 0;            // admitted requests that share the blocks
-    int computed = 0;         // leading tokens that the cache has
-    std::int64_t blocks = 0;  // held: of the longest part that a user shares
-  };
+  [[nodiscard]] RequestState& state(int id) { return states_[static_cast<std::size_t>(id)]; }
 
   const std::vector<SimulatedRequest>& requests_;
   const SimulatedEngine engine_;
   const SimulationPlan& plan_;
-  std::vector<State> states_;
+  std::vector<RequestState> states_;
   BlockLedger kv_;
   SimulationRecorder recorder_;
+  Random random_;
+  const double tokens_per_step_;
   SimulationResult& result_;
   std::size_t issued_ = 0;
   double clock_ = 0;
   std::deque<int> waiting_, prefilling_;
   std::vector<Ending> endings_;                // heap, earliest completion first
   std::vector<std::pair<int, int>> admitted_;  // id and epoch, latest last
-  std::unordered_map<int, Group> groups_;
+  std::unordered_map<int, PrefixGroup> groups_;
   std::vector<double> fresh_;  // first-token times since the last decode step
   std::int64_t decodes_ = 0, context_ = 0;
+  std::int64_t length_ = 0;  // tokens by which a sequence would have grown since the start
   int decoding_ = 0, chunks_ = 0;
   double last_decode_ = 0;
 };

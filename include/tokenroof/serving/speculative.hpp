@@ -12,6 +12,7 @@
 
 #include "tokenroof/core/scalar.hpp"
 #include "tokenroof/core/units.hpp"
+#include "tokenroof/serving/random.hpp"
 
 namespace tokenroof {
 
@@ -37,6 +38,18 @@ template <Scalar S>
     sum += power;
   }
   return sum;
+}
+
+/// Steps until `tokens` >= 0 tokens are out when each step yields one and as many of `drafts` as
+/// are accepted in a row; drawn.
+[[nodiscard]] inline int draw_speculative_steps(Random& random, double acceptance, int drafts,
+                                                int tokens) {
+  int steps = 0;
+  for (; tokens > 0; ++steps) {
+    --tokens;
+    for (int i = 0; i < drafts && random.uniform() < acceptance; ++i) --tokens;
+  }
+  return steps;
 }
 
 /// Drafted tokens that are thrown away a step: gamma - (E - 1).

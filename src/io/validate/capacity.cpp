@@ -2,6 +2,7 @@
 #include <array>
 
 #include "io/validate/kind.hpp"
+#include "io/validate/model_names.hpp"
 #include "tokenroof/io/validate_capacity.hpp"
 
 namespace tokenroof::io {
@@ -55,7 +56,7 @@ CapacityRow read(const Row& row) {
 
 void predict(Row& row, Lookups& lookups) {
   const CapacityRow stated = read(row);
-  const Model& model = lookups.model(row.required_text("model_config"));
+  const Model& model = named_model(lookups, stated.model_config, row.required_text("model"));
   const CapacityQuestion question = interpret(stated, model);
   std::optional<Accelerator> device;
   if (!question.accelerator.empty()) device = lookups.device(question.accelerator).accelerator;

@@ -81,6 +81,14 @@ LengthLaw lengths_of(const Row& row) {
   return law;
 }
 
+/// Where a row does not say `schedule_interval`: the SGLang recipes for Blackwell of the InferenceX
+/// sweep set it, all others leave it at 1.
+double recipe_interval(const Row& row, const Accelerator& device, double concurrency) {
+  const bool blackwell = device.peak(DataType::fp4) > FlopsPerSecond{};
+  if (row.text("engine") != "sglang" || row.text("origin") != "inferencex" || !blackwell) return 1;
+  return concurrency < 16 ? 10 : 30;
+}
+
 Scenario scenario_of(const Row& row, Lookups& lookups) {
   Scenario scenario;
   scenario.model = lookups.model(row.required_text("model_config"));
@@ -104,14 +112,9 @@ Scenario scenario_of(const Row& row, Lookups& lookups) {
   scenario.workload.traffic = ClosedLoopTraffic{concurrency * request};
   scenario.engine.max_sequences =
       std::max(scenario.engine.max_sequences, static_cast<int>(concurrency));
+  scenario.engine.schedule_interval = static_cast<int>(
+      row.count_or("schedule_interval", recipe_interval(row, scenario.accelerator, concurrency)));
   return scenario;
-}
-
-/// Steps between looks for new requests: the SGLang recipes for Blackwell in this sweep set it.
-double arrival_interval(const Row& row, const Scenario& scenario, double concurrency) {
-  const bool blackwell = scenario.accelerator.peak(DataType::fp4) > FlopsPerSecond{};
-  if (row.text("engine") != "sglang" || row.text("origin") != "inferencex" || !blackwell) return 1;
-  return concurrency < 16 ? 10 : 30;
 }
 
 std::string configuration(const Row& row) {
@@ -133,7 +136,6 @@ struct Run {
     load.capacity = std::max(load.capacity, 1.0);  // it was measured, so at least one ran
     const double requests = row.count_or("requests", requests_per_slot * concurrency);
     load.start_share = std::min(1.0, concurrency / requests);
-    load.arrival_interval = arrival_interval(row, scenario, concurrency);
   }
   [[nodiscard]] ClosedLoop loop() const {
     return closed_loop(load, replica.model.engine, closed_loop_times(replica, load));

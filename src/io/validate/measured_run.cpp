@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "io/validate/model_names.hpp"
 #include "tokenroof/physics/memory.hpp"
 
 namespace tokenroof::io {
@@ -41,30 +42,9 @@ std::optional<Model> described_model(std::string_view notes) {
   return model;
 }
 
-// By config, else by the model's own name with or without what says how it was tuned.
 Model model_of(const Row& row, Lookups& lookups) {
   if (auto described = described_model(row.text("notes"))) return *described;
-  const std::string_view config = row.text("model_config");
-  const std::string_view name = row.required_text("model");
-  std::vector<std::string> names;
-  if (!config.empty()) names.emplace_back(config);
-  names.emplace_back(name);
-  std::string last(
-      name.substr(name.rfind('/') == std::string_view::npos ? 0 : name.rfind('/') + 1));
-  names.push_back(last);
-  for (const std::string_view tuned : {"-Instruct", "-Chat", "-chat", "-Instruct-GPTQ-Int4",
-                                       "-Instruct-GPTQ-Int8", "-Instruct-AWQ", "-hf", "-it"})
-    if (last.ends_with(tuned)) names.push_back(last.substr(0, last.size() - tuned.size()));
-  for (std::size_t i = 0;; ++i) {
-    try {
-      return lookups.model(names[i]);
-    } catch (const SpecError&) {
-      if (i + 1 == names.size()) {
-        if (config.empty()) throw;
-        return lookups.model(config);  // the message about the name that the row gives
-      }
-    }
-  }
+  return named_model(lookups, row.text("model_config"), row.required_text("model"));
 }
 
 bool is_mixture(const Model& model) {

@@ -17,6 +17,7 @@ struct RunTraits {
   bool decode_only = false;     ///< no prompts in the measured time
   bool closed_loop = false;     ///< so many requests at a time, each replaced as it ends
   bool together = false;        ///< first tokens wait for the prompts of the whole batch
+  bool in_turn = false;         ///< prompts of the batch arrive at once and are served in turn
   bool rank_is_device = false;  ///< attention on every device, experts spread over all
   bool eager = false;           ///< no captured graphs
   bool no_bridge = false;       ///< nobody says that its PCIe cards were linked beyond the host bus

@@ -31,7 +31,7 @@ constexpr TraitWords trait_words[] = {
     {"interference included", &RunTraits::closed_loop},
     {"no prefill interference", &RunTraits::closed_loop, false},
     {"arrive together", &RunTraits::closed_loop, false},
-    {"arrive together", &RunTraits::together},
+    {"arrive together", &RunTraits::in_turn},
     {"waiting", &RunTraits::together},
     {"enables attention dp", &RunTraits::rank_is_device},
     {"eager", &RunTraits::eager},

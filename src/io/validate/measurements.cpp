@@ -47,7 +47,7 @@ class RunTimes {
 
   /// Until the prompts of `n` requests are through all stages, micro-batches following each other.
   [[nodiscard]] double prefill(double n) const {
-    if (run_.engine.local_runtime) return n * local_prompt_time(run_.model, run_.prompt).base();
+    if (run_.engine.local_runtime) return n * step(prefill_load(1.0, run_.prompt));
     const double each = std::max(1.0, n / (ranks_ * stages_));
     const double batches = std::min(stages_, std::max(1.0, n / ranks_));
     return passes(each) * (batches + stages_ - 1) / stages_;
@@ -93,7 +93,6 @@ class RunTimes {
 /// What metrics are made of.
 struct RunFigures {
   double n, decode, prefill, total;
-  bool saturated;
 };
 
 double output_rate(const MeasuredRun& run, const RunFigures& f) {
@@ -119,6 +118,7 @@ constexpr MetricFormula metric_formulas[] = {
      [](const MeasuredRun& r, const RunFigures& f) { return f.n * r.prompt / f.prefill; }},
     {"ttft_s",
      [](const MeasuredRun& r, const RunFigures& f) {
+       if (r.traits.in_turn) return f.prefill * (f.n + 1) / (2 * f.n);  // the mean one
        // In a closed loop a prompt meets a step that has begun.
        return r.traits.closed_loop && !r.traits.together ? RunTimes(r).prefill(1) + f.decode / 2
                                                          : f.prefill;
@@ -156,10 +156,10 @@ double MeasuredRun::predict() const {
   const RunTimes times(*this);
   RunFigures figures{};
   figures.n = times.together();
-  figures.saturated = batch == 0;
+  const bool saturated = batch == 0;
   figures.decode = times.decode(figures.n);
-  figures.prefill = figures.saturated ? figures.n * times.prefill_each() : times.prefill(figures.n);
-  figures.total = figures.prefill + (figures.saturated ? output : output - 1) * figures.decode;
+  figures.prefill = saturated ? figures.n * times.prefill_each() : times.prefill(figures.n);
+  figures.total = figures.prefill + (saturated ? output : output - 1) * figures.decode;
   return formula->value(*this, figures);
 }
 

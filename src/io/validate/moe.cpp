@@ -48,7 +48,11 @@ void predict(Row& row, Lookups& lookups) {
   op.multiply = kernel.multiply(type.multiply);
   op.bytes_per_weight = type.weight_bytes;
   op.input_bytes = type.input_bytes;
-  op.weight_only = type.weight_only;
+  // Devices with 4-bit units take mx weights as they are, beside 16-bit rows too.
+  const bool native = kernel.multiply(formats::mxfp4) == DataType::fp8;
+  const bool mx = type.name == "w4a16_mxfp4";
+  op.weight_only = type.weight_only && !(native && mx);
+  op.fast_unpack = mx && unpacks_fast(kernel.device.accelerator, formats::mxfp4);
   op.experts = row.count("num_experts");
   op.top_k = row.count("experts_per_token");
   if (op.top_k > op.experts)

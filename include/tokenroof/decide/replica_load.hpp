@@ -1,0 +1,122 @@
+// What traffic asks of a replica: the load of its engine, laws of prompt times, overheads.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "tokenroof/decide/replica.hpp"
+#include "tokenroof/serving/engine_estimate.hpp"
+
+namespace tokenroof::detail {
+
+/// What a request waits before the engine sees it, and after its last token.
+[[nodiscard]] inline Seconds request_overhead(const Replica& replica) {
+  if (replica.fidelity != Fidelity::calibrated) return {};
+  const EngineConstants& engine = replica.model.engine;
+  return engine.request_overhead + replica.lengths.prompt * engine.per_prompt_token;
+}
+
+/// A prompt takes longer than its share of the engine where several lanes work at once.
+[[nodiscard]] inline Seconds lane_time(const Replica& replica) {
+  return (replica.lanes() - 1) *
+         replica.prefill_share(replica.lengths.computed(), replica.lengths.cached());
+}
+
+/// Law of prompt times while about `running` sequences decode and `together` prompts share a step.
+[[nodiscard]] inline PrefillLaw prompt_law(const Replica& replica, const Workload& workload,
+                                           double running, double together = 1) {
+  const double hits = replica.lengths.hit_share;
+  const auto time = [&](double tokens) {
+    const double cached = tokens / std::max(1e-9, 1 - hits) * hits;
+    return replica.prompt_time(tokens, cached, running, together);
+  };
+  return prefill_law(workload.lengths, TokensPerRequest::from_base(replica.lengths.computed()),
+                     time);
+}
+
+/// Prompts that share a step when `rate` arrive a second and `running` decode: those that come
+/// during a step, as far as the token budget holds them.
+[[nodiscard]] inline double prompts_together(const Replica& replica, const Engine& engine,
+                                             RequestsPerSecond rate, double running) {
+  const double computed = replica.lengths.computed();
+  const Seconds prompt = replica.prompt_time(computed, replica.lengths.cached(), running);
+  const double coming = rate.base() * (replica.token_time(running) + prompt).base();
+  return std::clamp(coming, 1.0,
+                    std::max(1.0, replica.lanes() * engine.max_batched_tokens / computed));
+}
+
+[[nodiscard]] inline EngineLoad engine_load(const Replica& replica, const Scenario& scenario,
+                                            const OpenLoop& open, double replicas) {
+  EngineLoad load;
+  load.arrivals = open.arrival_rate / replicas;
+  load.arrival_squared_cv = open.arrival_squared_cv;
+  load.output = TokensPerRequest::from_base(replica.lengths.output);
+  load.output_squared_cv = scenario.workload.lengths.squared_cv(replica.lengths.output);
+  load.mean_inverse_decodes = mean_inverse_decodes(scenario.workload.lengths, load.output);
+  load.mode = replica.prompts_first ? PrefillMode::packed : PrefillMode::chunked;
+  load.prompt = TokensPerRequest::from_base(replica.lengths.computed());
+  load.token_budget = replica.lanes() * scenario.engine.max_batched_tokens * token;
+  if (scenario.objective.e2e_p95) load.outputs = &scenario.workload.lengths;
+  return load;
+}
+
+/// Time to move the cache of a prompt of `tokens` between two replicas, over all their devices'
+/// network links (or what is stated).
+[[nodiscard]] inline Seconds cache_transfer(const Scenario& scenario, double tokens,
+                                            const std::optional<BytesPerSecond>& stated) {
+  const KvGeometry cache = kv_geometry(scenario.model, scenario.precision.kv_cache);
+  const Bytes moved = cache.bytes_at(TokensPerRequest::from_base(tokens));
+  BytesPerSecond link = scenario.accelerator.scale_up.bandwidth;
+  if (scenario.accelerator.scale_out) link = scenario.accelerator.scale_out->bandwidth;
+  if (stated) return moved / *stated;
+  return moved / (link * static_cast<double>(scenario.deployment.devices_per_replica()));
+}
+
+/// Law of prompt times at `rate` arrivals a second to this replica.
+[[nodiscard]] inline PrefillLaw law_at(const Replica& replica, const Scenario& scenario,
+                                       RequestsPerSecond rate, double running) {
+  return prompt_law(replica, scenario.workload, running,
+                    prompts_together(replica, scenario.engine, rate, running));
+}
+
+/// The same of a replica at its limit: a full batch, prompts sharing steps as they would then. What
+/// a deployment can do must not depend on what is asked of it.
+[[nodiscard]] inline PrefillLaw full_load_law(const Replica& replica, const Scenario& scenario,
+                                              EngineLoad load, StepTimes steps) {
+  const double most = std::max(1.0, replica.admission);
+  const PrefillLaw alone = law_at(replica, scenario, {}, most);
+  load.prefill = alone.shares();
+  return law_at(replica, scenario, engine_limit(load, steps), most);
+}
+
+/// One replica at any rate. Prompt times depend on the batch that they meet, which depends on them:
+/// two rounds, from a replica at its limit.
+struct ReplicaAtRate {
+  const Replica& replica;
+  const Scenario& scenario;
+  const std::vector<Seconds>& steps;
+  EngineLoad load;
+  PrefillLaw full;  ///< law of prompts at the limit
+
+  [[nodiscard]] EngineEstimate operator()(RequestsPerSecond arrivals) const {
+    EngineLoad at = load;
+    at.arrivals = arrivals;
+    PrefillLaw law = full;
+    at.prefill = law.shares();
+    EngineEstimate e = engine_estimate(at, steps);
+    for (int round = 0; round < 2 && e.stable; ++round) {
+      law = law_at(replica, scenario, arrivals, std::max(1.0, e.running.base()));
+      at.prefill = law.shares();
+      e = engine_estimate(at, steps);
+    }
+    return e;
+  }
+  [[nodiscard]] RequestsPerSecond limit() const {
+    EngineLoad at = load;
+    at.prefill = full.shares();
+    return engine_limit(at, steps);
+  }
+};
+
+}  // namespace tokenroof::detail
