@@ -92,6 +92,9 @@ class Assumptions {
         from_.stated("/deployment/pipeline_parallel"));
     put("prompts that ranks and stages compute at once", subject_.shown.replica.lanes(), "",
         "lanes", "attention ranks x pipeline stages");
+    put("prompts that ride with a decode step, at least",
+        subject_.shown.replica.least_prompts_beside(), "", "prompts_beside",
+        "all of those where the engine aligns prompts, else one a stage");
     put("sequences that the engine runs, per attention rank", engine.max_sequences, "request",
         "max_sequences", from_.stated("/engine/max_sequences"));
     put("tokens of a step", engine.max_batched_tokens, "token", "max_batched_tokens",

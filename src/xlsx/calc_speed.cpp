@@ -47,8 +47,8 @@ void calc_speed(Calc& calc, const Subject& subject) {
   scaled("prompt's share when ranks and stages are full of them", "prompt_share",
          "step_prompts_ideal/lanes", "ratio_share", a.prompt_share, b.prompt_share);
   scaled("what a prompt adds to a decode step", "prompt_beside",
-         "(step_mixed_ideal-step_plain_ideal)/lanes", "ratio_beside", a.prompt_beside,
-         b.prompt_beside);
+         "(step_mixed_ideal-step_" + main + "_ideal)/prompts_beside", "ratio_beside",
+         a.prompt_beside, b.prompt_beside);
 }
 
 void calc_loop(Calc& calc, const Subject& subject) {

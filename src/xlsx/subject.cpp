@@ -86,8 +86,11 @@ void Subject::add_loads() {
     StepLoad<double> load = prefill_load(count, lengths.computed(), lengths.cached());
     load.sequences = sequences;
     load.context = lengths.live;
-    loads.push_back({std::move(key), std::move(label), std::move(n), "live_context", "1",
-                     std::move(p), "computed_tokens", "cached_tokens", load});
+    const bool verifies = drafts() && sequences > 0;
+    load.query_tokens = verifies ? verify : 1;
+    loads.push_back({std::move(key), std::move(label), std::move(n), "live_context",
+                     verifies ? "draft_tokens+1" : "1", std::move(p), "computed_tokens",
+                     "cached_tokens", load});
   };
   decode("plain", "decode, one token each", batch, lengths.live, 1, "batch", "live_context", "1");
   if (drafts())
@@ -95,7 +98,8 @@ void Subject::add_loads() {
            "live_context", "draft_tokens+1");
   prompts("prompt", "one prompt alone", 0, 1, "0", "1");
   prompts("prompts", "prompts on all ranks and stages", 0, lanes, "0", "lanes");
-  prompts("mixed", "decode with prompts", batch, lanes, "batch", "lanes");
+  prompts("mixed", "decode with prompts", batch, explainer.replica.least_prompts_beside(), "batch",
+          "prompts_beside");
   decode("floor", "one sequence, no context", 1, 0, 1, "1", "0", "1");
   if (drafts())
     decode("floor_verify", "the same, drafts verified", 1, 0, verify, "1", "0", "draft_tokens+1");

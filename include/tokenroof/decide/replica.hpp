@@ -101,13 +101,17 @@ struct Replica {
   [[nodiscard]] Seconds prefill_share(double computed, double cached) const {
     return step(prefill_load(lanes(), computed, cached)).total() / lanes();
   }
+  /// Prompts that ride with a decode step at once, at least.
+  [[nodiscard]] double least_prompts_beside() const {
+    return prompts_aligned ? lanes() : model.operators.stages;
+  }
   /// What one of `together` prompts (at least one a stage) adds to a step that decodes `sequences`:
   /// they share what a step with prompts costs whatever their number. Attention ranks wait for each
   /// other in every mixture layer, so a prompt on one of them delays all, unless the engine makes
   /// prompts run on all of them together.
   [[nodiscard]] Seconds prefill_beside(double computed, double cached, double sequences,
                                        double together = 1) const {
-    const double prompts = std::max(together, prompts_aligned ? lanes() : model.operators.stages);
+    const double prompts = std::max(together, least_prompts_beside());
     StepLoad<double> load = decode_load(sequences, lengths.live);
     load.query_tokens = draft_tokens + 1;
     const Seconds alone = step(load).total();

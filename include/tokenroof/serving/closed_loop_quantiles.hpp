@@ -51,8 +51,7 @@ struct ClosedLoopQuantiles {
   const double partly = std::min(waited, step), ahead = left - waited;
   const auto quantile = [&](double p) {
     const double z = normal_quantile(p);
-    const double prompt = prefill * (slice_factor(lengths, load.prompt, p - 0.005, p + 0.005) -
-                                     lengths.mean_factor());
+    const double prompt = prefill * (slice_factor(lengths, load.prompt, p - 0.005, p + 0.005) - 1);
     const double off[] = {prompt, partly * (p - 0.5), ahead * (-std::log(1 - p) - 1),
                           z * place_deviation};
     double above = 0, below = 0;
