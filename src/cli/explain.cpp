@@ -33,9 +33,10 @@ int run(const Options& options, const ExplainArguments& arguments) {
 Action declare(CLI::App& app, Options& options) {
   auto arguments = std::make_shared<ExplainArguments>();
   add_scenario_options(app, options);
-  app.add_option("METRIC", arguments->metric,
-                 "As `tokenroof list metrics` names them, or kv, decode, prefill, ttft, tpot, "
-                 "cost, ridge, crossover, concurrency ...")
+  app.add_option(
+         "METRIC", arguments->metric,
+         "As `tokenroof list metrics` names them, or kv, memory, decode, prefill, ttft, tpot, "
+         "cost, ridge, crossover, concurrency ...")
       ->required()
       ->type_name("METRIC");
   app.add_flag("--tex", arguments->tex, "Also the formula in TeX");

@@ -24,6 +24,8 @@ struct ExportOptions {
 
 void check(const Options& options) {
   if (!options.format.empty()) throw UsageError("--format: a workbook has one format, .xlsx");
+  if (same_file(options.output, options.spec))
+    throw UsageError("-o would replace the file that is read");
   if (options.output == "-" && ::isatty(STDOUT_FILENO) == 1)
     throw UsageError("a workbook is no text for a terminal: name a file with -o");
 }

@@ -1,4 +1,4 @@
-// list accelerators|models|engines|metrics: what ships, and what an answer holds.
+// list accelerators|models|engines|prices|metrics: what ships, and what an answer holds.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,8 @@
 #include "io/json_out.hpp"
 #include "io/page.hpp"
 #include "tokenroof/analyze/metrics.hpp"
+#include "tokenroof/decide/economics.hpp"
+#include "tokenroof/io/prices.hpp"
 #include "tokenroof/io/units_text.hpp"
 #include "tokenroof/physics/kv_cache.hpp"
 #include "tokenroof/physics/parameters.hpp"
@@ -91,6 +93,24 @@ Listing engines(const io::Catalog& data) {
   return list;
 }
 
+Listing prices(const io::Catalog& data) {
+  Listing list{{"name", "provider", "input_usd_per_mtok", "cached_usd_per_mtok",
+                "output_usd_per_mtok", "as_of", "unverified"},
+               {}};
+  const auto per_million = [](const std::optional<DollarsPerToken>& rate) {
+    return rate ? io::number(*rate / dollar_per_million_tokens) : Json(nullptr);
+  };
+  for (const ApiPrice& price : io::shipped_prices(data).models)
+    list.rows.push_back({{"name", price.model},
+                         {"provider", price.provider},
+                         {"input_usd_per_mtok", per_million(price.rates.input)},
+                         {"cached_usd_per_mtok", per_million(price.rates.cache_read)},
+                         {"output_usd_per_mtok", per_million(price.rates.output)},
+                         {"as_of", price.as_of},
+                         {"unverified", price.unverified}});
+  return list;
+}
+
 Listing metric_list(const io::Catalog&) {
   Listing list{{"metric", "column", "unit", "meaning"}, {}};
   for (const Metric& metric : metrics())
@@ -158,6 +178,7 @@ int run(const Options& options, const std::string& what) {
   const Listing list = what == "accelerators" ? accelerators(data)
                        : what == "models"     ? models(data)
                        : what == "engines"    ? engines(data)
+                       : what == "prices"     ? prices(data)
                                               : metric_list(data);
   deliver(options, {.text = [&](io::Markup markup) { return text(list, markup); },
                     .json =
@@ -173,19 +194,21 @@ int run(const Options& options, const std::string& what) {
 
 Action declare(CLI::App& app, Options& options) {
   auto what = std::make_shared<std::string>();
-  app.add_option("WHAT", *what, "accelerators, models, engines or metrics")
+  app.add_option("WHAT", *what, "accelerators, models, engines, prices or metrics")
       ->required()
-      ->check(CLI::IsMember({"accelerators", "models", "engines", "metrics"}));
+      ->check(CLI::IsMember({"accelerators", "models", "engines", "prices", "metrics"}));
   return [&options, what] { return run(options, *what); };
 }
 
 }  // namespace
 
 extern const Verb list_verb;
-const Verb list_verb{"list", "What ships: accelerators, models, engines; the metrics of an answer",
-                     "  tokenroof list accelerators\n"
-                     "  tokenroof list models --format csv -o models.csv\n"
-                     "  tokenroof list metrics --format markdown",
-                     declare};
+const Verb list_verb{
+    "list", "What ships: accelerators, models, engines, prices of APIs; the metrics of an answer",
+    "  tokenroof list accelerators\n"
+    "  tokenroof list models --format csv -o models.csv\n"
+    "  tokenroof list prices\n"
+    "  tokenroof list metrics --format markdown",
+    declare};
 
 }  // namespace tokenroof::cli

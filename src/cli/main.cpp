@@ -2,7 +2,9 @@
 // one message on standard error and an exit code.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <new>
 
 #include "cli/verb.hpp"
 #include "io/json_reader.hpp"
@@ -110,6 +112,12 @@ int main(int argc, char** argv) {
     return cli::run(argc, argv);
   } catch (const SpecError& error) {
     std::cerr << error.what() << '\n';
+    return cli::bad_input;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << error.path1().string() << ": " << error.code().message() << '\n';
+    return cli::bad_input;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "tokenroof: this needs more memory than there is\n";
     return cli::bad_input;
   } catch (const std::exception& error) {
     std::cerr << "tokenroof: internal error: " << error.what() << '\n';

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <ostream>
 #include <string_view>
 
@@ -61,7 +62,16 @@ OutputFormat output_format(const Options& options) {
   return OutputFormat::table;
 }
 
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  if (a == "-" || b == "-" || a.empty() || b.empty()) return false;
+  std::error_code none;
+  if (std::filesystem::equivalent(a, b, none)) return true;
+  return std::filesystem::weakly_canonical(a, none) == std::filesystem::weakly_canonical(b, none);
+}
+
 void deliver(const Options& options, const Renderings& renderings) {
+  if (same_file(options.output, options.spec))
+    throw UsageError("-o would replace the file that is read");
   io::OutputFile file(options.output);
   const RemovedOnInterrupt guard(file.temporary().string());
   switch (output_format(options)) {

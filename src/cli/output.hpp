@@ -2,6 +2,7 @@
 // standard output, whole or not at all.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -25,6 +26,9 @@ struct Renderings {
 
 /// Whether a line that rewrites itself on standard error helps: a terminal that can, no --quiet.
 [[nodiscard]] bool progress_welcome(const Options& options);
+
+/// Whether two names, neither of them "-", mean one file, there or not yet.
+[[nodiscard]] bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 /// Writes the answer where --format and -o ask for it. Throws SpecError when it cannot be written.
 void deliver(const Options& options, const Renderings& renderings);

@@ -28,11 +28,16 @@ int run(const Options& options, const PlanOptions& own) {
   wanted.whole_nodes = own.limits.whole_nodes;
   wanted.separate_pools = own.limits.separate_pools;
   wanted.cost_window = own.limits.cost_window;
-  const FleetPlan plan = plan_fleet(wanted, data.kernels().constants);
+  const KernelConstants kernels = data.kernels().constants;
+  const FleetPlan plan = plan_fleet(wanted, kernels);
+  constexpr std::size_t compared = 3;
+  std::vector<io::EqualDevices> pools;
+  if (wanted.separate_pools) pools = io::compare_at_equal_devices(wanted, plan, compared, kernels);
   return deliver_with_plot(
       options, own.plot,
-      {.text = [&](io::Markup markup) { return io::fleet_text(wanted, plan, own.most, markup); },
-       .json = [&] { return io::fleet_json(wanted, plan, own.most, TOKENROOF_VERSION); },
+      {.text =
+           [&](io::Markup markup) { return io::fleet_text(wanted, plan, own.most, markup, pools); },
+       .json = [&] { return io::fleet_json(wanted, plan, own.most, TOKENROOF_VERSION, pools); },
        .csv = [&](std::ostream& out) { io::write_fleet_csv(wanted, plan, out); }},
       [&] { return io::plan_picture(wanted, plan, TOKENROOF_VERSION); }, exit_of(plan.verdict));
 }
@@ -56,7 +61,7 @@ Action declare(CLI::App& app, Options& options) {
       ->check(CLI::Range(0, 1000));
   app.add_flag("--whole-nodes", own->limits.whole_nodes, "Pay for whole nodes");
   app.add_flag("--separate-pools", own->limits.separate_pools,
-               "Also try separate prefill and decode pools");
+               "Also try separate prefill and decode pools, and compare them at the same devices");
   app.add_option("--window", own->limits.cost_window,
                  "Show what costs up to so many times the least")
       ->check(CLI::Range(1.0, 1000.0));

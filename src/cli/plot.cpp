@@ -51,8 +51,7 @@ int deliver_with_plot(const Options& options, const PlotOptions& plot, const Ren
     deliver(options, renderings);
     return exit;
   }
-  if (plot.file == options.output && plot.file != "-")
-    throw UsageError("--plot and -o name the same file");
+  if (same_file(plot.file, options.output)) throw UsageError("--plot and -o name the same file");
   if (plot.file == "-" && options.output == "-" && output_format(options) != OutputFormat::table)
     throw UsageError(
         "--plot - draws below a table; send the answer to a file with -o, or the picture to an "

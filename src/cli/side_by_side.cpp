@@ -6,6 +6,7 @@
 #include <ostream>
 #include <variant>
 
+#include "cli/at_objective.hpp"
 #include "io/explain/explainer.hpp"
 #include "io/json_out.hpp"
 #include "io/page.hpp"
@@ -121,10 +122,18 @@ std::optional<double> number_of(const Candidate& one, const Metric& metric) {
   return io::reported_number(one.answer, metric);
 }
 
+/// Probabilities below it are 0 to everybody, and their factors noise.
+constexpr double least_probability = 1e-9;
+
+bool negligible(std::string_view key, const std::optional<double>& value) {
+  return key.ends_with("_probability") && value && *value < least_probability;
+}
+
 /// Value over the first candidate's; none where there is no such number.
-std::optional<double> factor(const std::optional<double>& value,
+std::optional<double> factor(std::string_view key, const std::optional<double>& value,
                              const std::optional<double>& first) {
   if (!value || !first || *first == 0) return std::nullopt;
+  if (negligible(key, value) || negligible(key, first)) return std::nullopt;
   return *value / *first;
 }
 
@@ -174,20 +183,31 @@ std::string side_by_side_text(const std::string& title, const std::vector<Candid
   add_row(answers, "verdict", outcomes);
   add_row(answers, "decode bound", decode);
   add_row(answers, "prefill bound", prefill);
-  for (const Metric& metric : metrics()) {
+  const auto add_numbers = [&](std::string_view key, std::string_view unit, const auto& value_of) {
     std::vector<std::string> cells;
     bool any = false;
-    const std::optional<double> first = number_of(candidates.front(), metric);
+    const std::optional<double> first = value_of(candidates.front());
     for (const Candidate& one : candidates) {
-      const std::optional<double> value = number_of(one, metric);
-      const std::optional<double> times = factor(value, first);
+      const std::optional<double> value = value_of(one);
+      const std::optional<double> times = factor(key, value, first);
       any = any || value;
-      cells.push_back(value ? amount(*value, metric.unit) : "");
+      cells.push_back(!value ? "" : negligible(key, value) ? "below 1e-9" : amount(*value, unit));
       if (times && *times != 1) cells.back() += fmt::format(" (x{})", io::to_text(*times, 3));
     }
-    if (any) add_row(answers, std::string(metric.key), cells);
-  }
+    if (any) add_row(answers, std::string(key), cells);
+    return any;
+  };
+  for (const Metric& metric : metrics())
+    add_numbers(metric.key, metric.unit,
+                [&](const Candidate& one) { return number_of(one, metric); });
+  bool objectives = false;
+  for (const AtObjective& row : at_objective())
+    objectives = add_numbers(row.key, row.unit, row.value) || objectives;
   page.table(answers);
+  if (objectives)
+    page.line(
+        "at_objective: each at the largest rate that meets its own objective; its price over input "
+        "and output tokens of that rate, busy for price.utilization of the paid time.");
   for (const Candidate& one : candidates)
     if (!one.answer.verdict.ok())
       page.line(fmt::format("{}: {}. {}", one.name, one.answer.verdict.reason,
@@ -215,11 +235,20 @@ std::string side_by_side_json(std::string_view kind, const std::vector<Candidate
       const std::optional<double> value = number_of(one, metric);
       column["metrics"][std::string(metric.key)] = io::number(value);
       column["factors"][std::string(metric.key)] =
-          io::number(factor(value, number_of(candidates.front(), metric)));
+          io::number(factor(metric.key, value, number_of(candidates.front(), metric)));
+    }
+    for (const AtObjective& row : at_objective()) {
+      const std::optional<double> value = row.value(one);
+      column["metrics"][row.key] = io::number(value);
+      column["factors"][row.key] =
+          io::number(factor(row.key, value, row.value(candidates.front())));
     }
     column["missing"] = Json::array();
     for (const Missing& missing : io::missing_numbers(one.answer, one.entry.scenario))
       column["missing"].push_back({{"metric", missing.metric}, {"reason", missing.reason}});
+    for (const AtObjective& row : at_objective())
+      if (!row.value(one))
+        column["missing"].push_back({{"metric", row.key}, {"reason", why_not_at_objective(one)}});
     json["candidates"].push_back(column);
   }
   json["differing_settings"] = Json::array();
@@ -236,6 +265,7 @@ void write_side_by_side_csv(const std::vector<Candidate>& candidates, std::ostre
     std::replace(header.back().begin(), header.back().end(), '.', '_');
   }
   for (const Metric& metric : metrics()) header.push_back(metric.column());
+  for (const AtObjective& row : at_objective()) header.emplace_back(row.column);
   for (const char* name : {"decode_bound", "status", "reason", "schema_version"})
     header.emplace_back(name);
   csv.header(header);
@@ -243,6 +273,7 @@ void write_side_by_side_csv(const std::vector<Candidate>& candidates, std::ostre
     csv.cell(one.name);
     for (const Setting& setting : settings) csv.cell(setting.text(one.entry.scenario));
     for (const Metric& metric : metrics()) csv.cell(number_of(one, metric));
+    for (const AtObjective& row : at_objective()) csv.cell(row.value(one));
     csv.cell(one.answer.decode ? to_string(one.answer.decode->bound) : "");
     const Verdict& verdict = one.answer.verdict;
     csv.cell(to_string(verdict.outcome)).cell(verdict.reason).cell(1).end_row();

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "page.hpp"
+#include "tokenroof/decide/replica.hpp"
 #include "tokenroof/io/answer_io.hpp"
 #include "tokenroof/io/units_text.hpp"
 
@@ -47,7 +48,8 @@ std::string subject(const Answer& answer, const Scenario& scenario) {
 }
 
 /// What a reader came for, in one paragraph: does it run, how fast, for how many, at what price.
-void add_verdict(Page& page, const Answer& answer) {
+/// `output`: mean output tokens of a request; 0 for one step.
+void add_verdict(Page& page, const Answer& answer, TokensPerRequest output) {
   const Verdict& verdict = answer.verdict;
   if (!verdict.ok()) {
     page.line(verdict_text(verdict));
@@ -74,7 +76,9 @@ void add_verdict(Page& page, const Answer& answer) {
   else
     text += fmt::format("A step of {} sequences takes {}, {} each", to_text(answer.decode->batch),
                         to_text(answer.decode->step), to_text(answer.decode->per_sequence));
-  text += fmt::format(", {} in all. ", to_text(answer.decode->total));
+  const auto& rate = serving.request_rate;
+  const TokensPerSecond total = rate && output.base() > 0 ? *rate * output : answer.decode->total;
+  text += fmt::format(", {} in all. ", to_text(total));
   if (answer.economics.output)
     text += fmt::format("A million output tokens cost {:.4g} USD. ",
                         answer.economics.output->base() * 1e6);
@@ -273,7 +277,11 @@ std::string answer_text(const Answer& answer, const ScenarioEntry& entry, Markup
                         bool colour) {
   Page page(markup, colour);
   page.title(subject(answer, entry.scenario));
-  add_verdict(page, answer);
+  const auto* single = std::get_if<SingleStep>(&entry.scenario.workload.traffic);
+  add_verdict(page, answer,
+              single
+                  ? TokensPerRequest{}
+                  : TokensPerRequest::from_base(workload_lengths(entry.scenario.workload).output));
   if (answer.verdict.outcome != Outcome::invalid_layout) {
     add_memory(page, answer);
     if (answer.decode) add_decode(page, answer);

@@ -1,6 +1,7 @@
 // --axis KEY=VALUES and --shard K/N.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -62,6 +63,7 @@ class AxisReader {
     if (axis_.key == "batch") axis_.key = "workload.batch";
     if (axis_.key == "context") axis_.key = "workload.context_tokens";
     for (const std::string_view part : split(text_.substr(equals + 1), ',')) add(part);
+    spread_unit();
     find_unit();
     return std::move(axis_);
   }
@@ -87,8 +89,13 @@ class AxisReader {
     const std::optional<Measure> step = measure(ends[2].substr(1));
     const bool factor = ends[2][0] == 'x' || ends[2][0] == '*';
     if (!first || !last || !step || (!factor && ends[2][0] != '+')) refuse(form);
-    if (first->unit != last->unit || step->unit != (factor ? "" : first->unit))
-      refuse("the numbers of a range need the same unit");
+    std::string unit;  // behind all of the numbers, or behind one for all
+    for (const Measure* number : {&*first, &*last, &*step}) {
+      if (number->unit.empty()) continue;
+      if (!unit.empty() && number->unit != unit)
+        refuse("the numbers of a range need the same unit");
+      unit = number->unit;
+    }
     if (last->value < first->value) refuse("the range ends before it begins");
     if (factor && (step->value <= 1 || first->value <= 0))
       refuse("a factor must be above 1 and the first value above 0");
@@ -102,8 +109,20 @@ class AxisReader {
       // 0.1 + 2 x 0.1 is meant as 0.3, and 1 x 10^3 as 1000.
       const double short_value = std::stod(fmt::format("{:.12g}", value));
       if (std::abs(short_value - value) <= 1e-13 * std::abs(value)) value = short_value;
-      add_value(text_of({value, first->unit}));
+      add_value(text_of({value, unit}));
     }
+  }
+
+  /// A unit behind the last value is that of the plain numbers before it: 1,2,4 req/s.
+  void spread_unit() {
+    const std::optional<Measure> last = measure(axis_.values.back());
+    // 0.5.9 is a version, not 0.5 of something.
+    if (!last || last->unit.empty() ||
+        (last->unit[0] != ' ' && std::isalpha(static_cast<unsigned char>(last->unit[0])) == 0))
+      return;
+    for (std::string& value : axis_.values)
+      if (const std::optional<Measure> number = measure(value); number && number->unit.empty())
+        value = text_of({number->value, last->unit});
   }
 
   /// A unit that all values share moves into the column's name, and leaves numbers in it.

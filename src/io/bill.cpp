@@ -29,7 +29,6 @@ ApiComparison compare_with(const ApiPrice& price, const BillReport& report,
                     "is needed to compare with an API: this accelerator's price is unknown");
   ApiComparison result;
   result.price = price;
-  double rate = 0;
   for (const TrafficClass& c : report.classes) {
     const Tokens prompt = (c.input + c.cached) * request;
     // A list without a price for cached tokens charges them like any other.
@@ -44,14 +43,14 @@ ApiComparison compare_with(const ApiPrice& price, const BillReport& report,
                       "the list has no price for a kind of token that \"" + c.name + "\" uses");
     result.requests.push_back(*cost);
     result.spend += c.rate * *cost / request;
-    rate += c.rate.base();
   }
+  RequestsPerSecond rate;
+  for (const TrafficClass& c : report.classes) rate += c.rate;
   const double unit = std::max<double>(scenario.deployment.devices_per_node,
                                        scenario.deployment.devices_per_replica());
-  const double busy_devices = report.bill.busy_replicas * report.devices.per_replica;
   result.choice = {*report.devices.price * unit,
-                   unit * report.devices.utilization * rate / busy_devices * request / second, 1,
-                   result.spend / (rate * request / second) * request};
+                   report.most / report.bill.paid_devices * unit * scenario.price.utilization, 1,
+                   result.spend / rate * request};
   result.even = break_even(result.choice);
   return result;
 }
@@ -94,12 +93,25 @@ BillReport bill_report(const ScenarioEntry& entry, Fidelity fidelity,
   if (!answer.serving.request_rate || !answer.decode)
     throw SpecError("bill", "/workload", "nothing to pay for: " + answer.verdict.reason);
   BillReport report;
+  // The stated traffic holds while paid time is in use; a bill is of all paid time.
+  const double used = scenario.price.utilization;
   report.classes = traffic_classes(reduce(scenario, fidelity, kernels), scenario.workload,
-                                   *answer.decode, *answer.serving.request_rate);
-  report.devices = {.per_replica = static_cast<double>(scenario.deployment.devices_per_replica()),
-                    .utilization = scenario.price.utilization,
-                    .price = scenario.price.accelerator,
-                    .power = scenario.accelerator.power};
+                                   *answer.decode, used * *answer.serving.request_rate);
+  const auto& most =
+      answer.serving.objective_rate ? answer.serving.objective_rate : answer.serving.limit_rate;
+  report.most = most.value_or(*answer.serving.request_rate);
+  double busy = 0;
+  for (const TrafficClass& c : report.classes) busy += c.rate.base() * c.replica.total().base();
+  const double each = scenario.deployment.devices_per_replica();
+  double replicas = scenario.deployment.replicas;
+  if (scenario.disaggregation)
+    replicas = scenario.disaggregation->prefill_replicas + scenario.disaggregation->decode_replicas;
+  // Idle replicas are paid for too, by all in proportion to their busy time.
+  for (TrafficClass& c : report.classes)
+    for (Seconds* time : {&c.replica.input, &c.replica.cached, &c.replica.output})
+      *time = used * replicas / busy * *time;
+  report.devices = {.per_replica = each, .utilization = used, .price = scenario.price.accelerator};
+  if (scenario.accelerator.power) report.devices.power = used * *scenario.accelerator.power;
   report.bill = bill_of(report.classes, report.devices);
   if (api) report.api = compare_with(*api, report, scenario);
   return report;

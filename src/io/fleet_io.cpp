@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "io/fleet_pools.hpp"
 #include "io/json_reader.hpp"
+#include "io/page.hpp"
 #include "tokenroof/io/table.hpp"
 #include "tokenroof/io/units_text.hpp"
 
@@ -19,8 +21,9 @@ Precision narrowed_to(Precision base, const Format& format) {
   return base;
 }
 
-std::string layout_text(const PlannedDeployment& d) {
-  const Deployment& layout = d.deployment;
+}  // namespace
+
+std::string fleet_layout_text(const Deployment& layout) {
   std::string text = fmt::format("TP{}", layout.tensor_parallel);
   if (layout.attention_data_parallel > 1)
     text += fmt::format(" x DP{}", layout.attention_data_parallel);
@@ -28,6 +31,8 @@ std::string layout_text(const PlannedDeployment& d) {
   if (layout.expert_parallel > 1) text += fmt::format(", EP{}", layout.expert_parallel);
   return text;
 }
+
+namespace {
 
 std::string replicas_text(const PlannedDeployment& d) {
   if (d.prefill_replicas == 0) return fmt::format("{}", d.deployment.replicas);
@@ -41,11 +46,12 @@ TextTable table_of(const FleetRequest& wanted, const FleetPlan& plan,
   for (const std::size_t i : rows) {
     const PlannedDeployment& d = plan.deployments[i];
     const FleetCandidate& candidate = wanted.candidates[d.candidate];
-    table.row({candidate.accelerator.id, candidate.label, layout_text(d), replicas_text(d),
-               fmt::format("{}", d.devices), fmt::format("{:.2f}", d.cost / (dollar / hour)),
+    table.row({candidate.accelerator.id, candidate.label, fleet_layout_text(d.deployment),
+               replicas_text(d), fmt::format("{}", d.devices),
+               fmt::format("{:.2f}", d.cost / (dollar / hour)),
                fmt::format("{:.3f}", d.cost_per_token / dollar_per_million_tokens),
                to_text(d.ttft_p95, 3), to_text(d.tpot, 3), fmt::format("{:.1f}", d.per_user.base()),
-               fmt::format("{:.0f} %", 100 * d.load), to_string(d.bound)});
+               fmt::format("{:.0f} %", 100 * d.load), words(to_string(d.bound))});
   }
   return table;
 }
@@ -136,9 +142,9 @@ std::string fleet_reason(const FleetRequest& wanted, const FleetPlan& plan) {
   std::string text = fmt::format(
       "{} x {} ({}, {} weights, {} replica{}) carry the load for {:.2f} USD/h; each replica takes "
       "{:.3g} requests/s within the objective and works at {:.0f} %; {} binds the decode step",
-      best.devices, candidate.accelerator.name, layout_text(best), candidate.label,
+      best.devices, candidate.accelerator.name, fleet_layout_text(best.deployment), candidate.label,
       replicas_text(best), best.deployment.replicas == 1 ? "" : "s", best.cost / (dollar / hour),
-      best.replica_rate.base(), 100 * best.load, to_string(best.bound));
+      best.replica_rate.base(), 100 * best.load, words(to_string(best.bound)));
   for (const PlannedDeployment& next : plan.deployments) {
     if (next.candidate == best.candidate) continue;
     text += fmt::format("; the cheapest on another candidate ({}, {}) costs {:.2f} times as much",
@@ -150,7 +156,7 @@ std::string fleet_reason(const FleetRequest& wanted, const FleetPlan& plan) {
 }
 
 std::string fleet_json(const FleetRequest& wanted, const FleetPlan& plan, std::size_t most,
-                       std::string_view version) {
+                       std::string_view version, std::span<const EqualDevices> pools) {
   Json json{{"schema", "tokenroof/plan/1"}, {"tokenroof_version", std::string(version)}};
   json["verdict"] = {{"outcome", to_string(plan.verdict.outcome)},
                      {"reason", fleet_reason(wanted, plan)},
@@ -161,6 +167,7 @@ std::string fleet_json(const FleetRequest& wanted, const FleetPlan& plan, std::s
   json["pareto"] = Json::array();
   for (const std::size_t i : plan.pareto)
     json["pareto"].push_back(deployment_json(wanted, plan.deployments[i]));
+  if (wanted.separate_pools) json["separate_pools"] = pools_json(wanted, plan, pools);
   const FleetCounts& c = plan.counts;
   json["counts"] = {{"enumerated", c.enumerated},
                     {"invalid_layout", c.invalid},
@@ -173,7 +180,7 @@ std::string fleet_json(const FleetRequest& wanted, const FleetPlan& plan, std::s
 }
 
 std::string fleet_text(const FleetRequest& wanted, const FleetPlan& plan, std::size_t most,
-                       Markup markup) {
+                       Markup markup, std::span<const EqualDevices> pools) {
   const auto shown = [&](const TextTable& table) {
     return markup == Markup::markdown ? table.markdown() : table.plain();
   };
@@ -183,6 +190,7 @@ std::string fleet_text(const FleetRequest& wanted, const FleetPlan& plan, std::s
     text += "\nCheapest first\n\n" + shown(table_of(wanted, plan, first_rows(plan, most)));
     text += "\nFrontier: no other is cheaper and as fast\n\n" +
             shown(table_of(wanted, plan, plan.pareto));
+    if (wanted.separate_pools) text += pools_text(wanted, plan, pools, markup);
   }
   const FleetCounts& c = plan.counts;
   text += fmt::format(

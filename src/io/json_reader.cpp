@@ -157,9 +157,18 @@ std::optional<bool> ObjectReader::boolean(std::string_view key) {
 std::optional<std::string> ObjectReader::text(std::string_view key) {
   const Json* value = raw(key);
   if (value == nullptr) return std::nullopt;
-  if (value->is_string()) return value->get<std::string>();
-  wrong(key, "text", *value);
-  return std::nullopt;
+  if (!value->is_string()) {
+    wrong(key, "text", *value);
+    return std::nullopt;
+  }
+  auto text = value->get<std::string>();
+  // Names are printed as they are: an escape sequence would reach the terminal.
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::any_of(text.begin(), text.end(), control)) {
+    fault(key, "expected text without control characters");
+    return std::nullopt;
+  }
+  return text;
 }
 
 std::optional<std::size_t> ObjectReader::choice(std::string_view key,

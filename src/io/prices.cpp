@@ -93,8 +93,13 @@ const ApiPrice& PriceList::at(std::string_view model) const {
   if (found != models.end()) return *found;
   std::vector<std::string> names;
   for (const ApiPrice& price : models) names.push_back(price.model);
-  throw SpecError(file, "/models",
-                  fmt::format("no price of \"{}\"{}", model, did_you_mean(model, names)));
+  std::string meant = did_you_mean(model, names);
+  // "gpt-5" is near no listed name; what begins like it is still the place to look.
+  constexpr std::size_t beginning = 3;
+  if (meant.empty() && model.size() > beginning)
+    meant = did_you_mean(model.substr(0, beginning), names);
+  if (meant.empty()) meant = "; `tokenroof list prices` shows those that ship";
+  throw SpecError(file, "/models", fmt::format("no price of \"{}\"{}", model, meant));
 }
 
 PriceList read_prices(std::string_view json_text, const std::string& file) {

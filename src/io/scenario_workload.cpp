@@ -10,7 +10,9 @@
 namespace tokenroof::io {
 namespace {
 
-constexpr Range any_length{.low = 0, .high = 1e12, .low_open = true};
+constexpr double most_tokens = 1e12;
+constexpr Range any_length{.low = 0, .high = most_tokens, .low_open = true};
+constexpr Range any_output{.low = 1, .high = most_tokens};
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -48,7 +50,7 @@ LengthLaw read_empirical(ObjectReader& reader) {
   if (!samples) return law;
   for (const std::string_view key : {"input", "output"}) samples->required(key);
   const auto inputs = samples->numbers("input", any_length).value_or(std::vector<double>{});
-  const auto outputs = samples->numbers("output", any_length).value_or(std::vector<double>{});
+  const auto outputs = samples->numbers("output", any_output).value_or(std::vector<double>{});
   samples->finish();
   if (inputs.size() != outputs.size()) {
     reader.fault("empirical", "\"input\" and \"output\" must have the same number of entries");
@@ -111,7 +113,7 @@ LengthLaw read_lengths(ObjectReader& workload, const ScenarioContext& context) {
     law = read_empirical(reader);
   } else {
     if (reader.has("uniform")) law = read_uniform(reader);
-    if (const auto cv = reader.number("lognormal", Range::positive())) {
+    if (const auto cv = reader.number("lognormal", {.low = 0, .high = 100, .low_open = true})) {
       law.kind = LengthLaw::Kind::lognormal;
       law.cv = *cv;
     }
@@ -207,10 +209,25 @@ void read_stated_lengths(ObjectReader& reader, const ScenarioContext& context, W
       length("output_tokens", workload.lengths.output_samples, TokensPerRequest::from_base(1));
   if (workload.output.base() < 1)
     reader.faults().add(reader.pointer("output_tokens"), "expected at least 1 token");
+  for (const auto& [key, tokens] :
+       {std::pair("input_tokens", workload.input), std::pair("output_tokens", workload.output)})
+    if (tokens.base() > most_tokens) reader.fault(key, "expected at most 1e12 tokens");
+  // Samples are a law around what is stated.
+  const auto scale = [](std::vector<double>& samples, double to, double least) {
+    if (samples.empty()) return;
+    const double factor = to / mean(samples);
+    if (std::abs(factor - 1) < 1e-9) return;
+    for (double& sample : samples) sample = std::max(least, sample * factor);
+  };
+  if (sampled) {
+    scale(workload.lengths.input_samples, workload.input.base(), 0);
+    scale(workload.lengths.output_samples, workload.output.base(), 1);
+  }
 }
 
-/// The kinds of requests of a mix. Their lengths become an empirical law of a thousand requests, by
-/// rounded cumulative shares, so that queue and simulator see the mix as well.
+/// The kinds of requests of a mix. Their lengths become an empirical law of ten thousand requests,
+/// one of each kind at least, by rounded cumulative shares, so that queue and simulator see the mix
+/// as well.
 void read_classes(std::vector<ObjectReader> readers, ObjectReader& workload, Workload& result) {
   if (std::holds_alternative<SingleStep>(result.traffic))
     workload.fault("classes", "belong to arrival_rate or concurrency, not to one step");
@@ -245,8 +262,8 @@ void read_classes(std::vector<ObjectReader> readers, ObjectReader& workload, Wor
     result.input += kind.share * kind.input;
     result.output += kind.share * kind.output;
     hits += kind.share * kind.input.base() * kind.prefix_hit_rate;
-    given += 1000 * kind.share;
-    pairs.resize(static_cast<std::size_t>(std::round(given)),
+    given += 10000 * kind.share;
+    pairs.resize(std::max(pairs.size() + 1, static_cast<std::size_t>(std::round(given))),
                  {kind.input.base(), kind.output.base()});
   }
   set_samples(result.lengths, std::move(pairs));
@@ -265,7 +282,10 @@ Workload read_workload_part(ObjectReader& scenario, const ScenarioContext& conte
     reader.finish();
     return workload;
   }
-  if (reader.has("classes")) reader.fault("classes", "expected at least one kind of requests");
+  if (reader.has("classes")) {
+    reader.fault("classes", "expected at least one kind of requests");
+    return workload;
+  }
   workload.lengths = read_lengths(reader, context);
   read_stated_lengths(reader, context, workload);
   if (auto sessions = reader.object("sessions")) {

@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "io/plot/picture_parts.hpp"
 #include "json_out.hpp"
 #include "page.hpp"
 #include "tokenroof/io/units_text.hpp"
@@ -95,12 +96,16 @@ std::string simulation_text(const ScenarioRunResult& result, const Scenario& sce
                             Markup markup) {
   const SimulationResult& run = result.run;
   Page page(markup);
-  page.title(fmt::format("{} on {} x {}, {}: {} simulated requests of one replica",
-                         scenario.model.id, scenario.deployment.devices(),
-                         scenario.accelerator.name, scenario.engine.name,
+  const std::string layout = plot::layout_text(scenario);
+  const Engine& engine = scenario.engine;
+  page.title(fmt::format("{} on {} x {}{}, {}{}: {} simulated requests of one replica",
+                         scenario.model.id, plot::devices_of(scenario), scenario.accelerator.name,
+                         layout.empty() ? "" : " (" + layout + ")", engine.name,
+                         engine.version.empty() ? "" : " " + engine.version,
                          count_text(static_cast<double>(run.completed))));
-  page.line(result.verdict.ok() ? "The run is stable and meets the objective."
-                                : verdict_text(result.verdict));
+  page.line(!result.verdict.ok()       ? verdict_text(result.verdict)
+            : asks(scenario.objective) ? "The run is stable and meets the objective."
+                                       : "The run is stable; the scenario states no objective.");
   if (run.completed == 0) return page.text();
 
   page.section("Latency");

@@ -74,8 +74,30 @@ class PointReader {
     try {
       return read_.emplace(index, document.read(catalog_)).first->second;
     } catch (const SpecError& error) {
-      throw where.empty() ? error : SpecError("sweep, at " + where, "", error.what());
+      if (where.empty()) throw;
+      throw SpecError("sweep, at " + where, "", error.what() + how_to_give_units(error));
     }
+  }
+
+  /// How an axis of plain numbers gets the unit that `error` says is missing.
+  [[nodiscard]] std::string how_to_give_units(const SpecError& error) const {
+    for (const Fault& fault : error.faults())
+      for (const Axis& axis : grid_.axes) {
+        std::string pointer = "/" + axis.key;
+        std::replace(pointer.begin(), pointer.end(), '.', '/');
+        if (fault.json_pointer != pointer || !axis.unit.empty()) continue;
+        // "expected a rate of requests such as "4 req/s", found 1": the unit of the sample.
+        const std::string sample = "such as \"";
+        const std::size_t at = fault.reason.find(sample);
+        if (at == std::string::npos) continue;
+        const std::size_t begin = at + sample.size();
+        const std::size_t end = fault.reason.find('"', begin),
+                          space = fault.reason.find(' ', begin);
+        if (end == std::string::npos || space > end) continue;
+        return "; a unit behind the last value is that of all: --axis '" + axis.key + "=1:8:x2" +
+               fault.reason.substr(space, end - space) + "'";
+      }
+    return "";
   }
 
   /// A copy of the scenario to change, kept while the same one is asked for.

@@ -65,6 +65,9 @@ void decorate(lxw_format* format, Style style) {
     case Style::result:
       format_set_bold(format);
       break;
+    case Style::wrapped_note:
+      format_set_text_wrap(format);
+      [[fallthrough]];
     case Style::note:
       format_set_font_color(format, 0x595959);
       format_set_italic(format);

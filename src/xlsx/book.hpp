@@ -14,7 +14,7 @@
 namespace tokenroof::io::xlsx {
 
 /// How a cell looks; numbers also follow their unit.
-enum class Style { plain, title, section, header, input, fixed, result, note };
+enum class Style { plain, title, section, header, input, fixed, result, note, wrapped_note };
 
 /// A formula and its value as the library has it; no value: the formula gives an empty text.
 struct Formula {

@@ -50,14 +50,29 @@ void calc_money(Calc& calc, const Subject& subject) {
        when(priced, [&] { return price * per_replica / subject.scenario.price.utilization; })});
   calc.reason(why_no_cost, reason);
   calc.both("replica seconds of a request", "s", "request_seconds",
-            "prompt_share@+output_mean*token_time@/MAX(1E-9,batch)", subject.ideal.request_seconds,
+            "prompt_share@+output_mean*token_time@/MAX(1,batch)", subject.ideal.request_seconds,
             subject.shown.request_seconds, "its prefill and its share of the decode steps");
+  const bool single = subject.traffic == Traffic::single;
+  const std::string served = subject.traffic == Traffic::closed ? "request_rate@"
+                             : subject.answer.serving.limit_rate
+                                 ? "MIN(arrival_rate,replica_limit_rate*replicas)"
+                                 : "arrival_rate";
+  calc.both("replica time paid for over time kept busy", "1", "paid_over_busy",
+            single ? "1"
+                   : "IF(AND(ISNUMBER(paid_usd_per_s),ISNUMBER(" +
+                         std::string(subject.traffic == Traffic::closed ? "request_rate@"
+                                                                        : "arrival_rate") +
+                         ")),devices/devices_per_replica/((" + served + ")*request_seconds@),1)",
+            subject.ideal.economics.paid_over_busy, subject.shown.economics.paid_over_busy,
+            single ? "one step pays for its own time" : "idle replicas are paid for too");
   cost("prompt tokens computed, per million", "usd_per_mtok_input",
-       "prompt_share@*paid_usd_per_s/computed_tokens*10^6", &EconomicsAnswer::input);
+       "prompt_share@*paid_usd_per_s*paid_over_busy@/computed_tokens*10^6",
+       &EconomicsAnswer::input);
   cost("output tokens, per million", "usd_per_mtok_output",
-       "token_time@/MAX(1E-9,batch)*paid_usd_per_s*10^6", &EconomicsAnswer::output);
+       "token_time@/MAX(1,batch)*paid_usd_per_s*paid_over_busy@*10^6", &EconomicsAnswer::output);
   cost("all tokens, per million", "usd_per_mtok_total",
-       "request_seconds@*paid_usd_per_s/(prompt_tokens+output_mean)*10^6", &EconomicsAnswer::total);
+       "request_seconds@*paid_usd_per_s*paid_over_busy@/(prompt_tokens+output_mean)*10^6",
+       &EconomicsAnswer::total);
   const bool split = subject.scenario.disaggregation && subject.traffic != Traffic::single;
   calc.one(
       "accelerators", "", "devices",
@@ -76,7 +91,8 @@ void calc_money(Calc& calc, const Subject& subject) {
     return point.economics.output_energy->base();
   };
   calc.both("energy per output token", "J/token", "joules_per_output_token",
-            "IF(AND(fits=1,ISNUMBER(power_w)),power_w*devices/tokens_per_s_total@,\"\")",
+            "IF(AND(fits=1,ISNUMBER(power_w)),power_w*devices/(" +
+                (single ? "tokens_per_s_total@" : "(" + served + ")*output_mean") + "),\"\")",
             energy(subject.ideal), energy(subject.shown),
             subject.scenario.accelerator.power ? "" : "the accelerator's power is not known");
 }

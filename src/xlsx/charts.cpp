@@ -54,8 +54,7 @@ void add_chart(Book& book, Sheet& sheet, const char* title, const char* x_title,
   lxw_chart_options options{};
   options.x_scale = 1.5;
   options.y_scale = 1.4;
-  worksheet_insert_chart_opt(sheet.worksheet(), static_cast<lxw_row_t>(at_row), 10, chart,
-                             &options);
+  worksheet_insert_chart_opt(sheet.worksheet(), static_cast<lxw_row_t>(at_row), 8, chart, &options);
 }
 
 int cost_table(Sheet& sheet, const Subject& subject) {
@@ -164,7 +163,7 @@ int batch_table(Sheet& sheet, const Subject& subject) {
 
 void write_charts(Book& book, const Subject& subject) {
   Sheet sheet(book, "charts", caption(subject));
-  sheet.widths({22, 18, 18, 18, 18, 18, 18});
+  sheet.widths({22, 25, 26, 28, 26, 18, 18});
   sheet.line("Charts: " + caption(subject), Style::title);
   sheet.line("The tables follow the input cells; their first columns may be changed too.",
              Style::note);

@@ -39,7 +39,13 @@ class Inputs {
   void finish(const std::string& unit, const std::string& name, const std::string& origin) {
     sheet_.text(2, unit);
     sheet_.text(3, name, Style::note);
-    sheet_.text(4, origin, Style::note);
+    sheet_.text(4, origin, Style::wrapped_note);
+    // Not every spreadsheet makes room for wrapped text when it opens a file.
+    constexpr std::size_t line = 78;
+    const std::size_t lines = (origin.size() + line - 1) / line;
+    if (lines > 1)
+      worksheet_set_row(sheet_.worksheet(), static_cast<lxw_row_t>(sheet_.row),
+                        LXW_DEF_ROW_HEIGHT * static_cast<double>(lines), nullptr);
     sheet_.name(1, name);
     ++sheet_.row;
   }
@@ -255,7 +261,7 @@ std::string caption(const Subject& subject) {
 
 void write_inputs(Book& book, const Subject& subject) {
   Sheet sheet(book, "inputs", caption(subject));
-  sheet.widths({50, 16, 10, 30, 90});
+  sheet.widths({50, 16, 10, 27, 74});
   sheet.line("Inputs: " + caption(subject), Style::title);
   sheet.line("Change the coloured cells; sheets calc, results and charts follow.", Style::note);
   sheet.headings({"what", "value", "unit", "name", "origin"}, true);

@@ -52,13 +52,12 @@ Point Subject::at(Fidelity fidelity, const KernelConstants& kernels) const {
   const WorkloadLengths& lengths = point.replica.lengths;
   point.decode = detail::decode_answer(point.replica, scenario, batch);
   point.prefill = detail::prefill_answer(point.replica);
-  point.economics = detail::economics_of(point.replica, scenario, point.decode, devices);
   point.limits = limits_of(point.replica, scenario, batch);
   point.prompt_share = point.replica.prefill_share(lengths.computed(), lengths.cached());
   point.prompt_beside = point.replica.prefill_beside(lengths.computed(), lengths.cached(), batch);
   const Seconds token_time = point.decode.step / point.replica.tokens_per_step;
   point.request_seconds =
-      (point.prompt_share + lengths.output * token_time / std::max(1e-9, batch)).base();
+      (point.prompt_share + lengths.output * token_time / std::max(1.0, batch)).base();
   if (const auto* closed = std::get_if<ClosedLoopTraffic>(&scenario.workload.traffic)) {
     if (point.replica.admission >= 1) {
       const ClosedLoopLoad load = closed_loop_load(
@@ -67,6 +66,11 @@ Point Subject::at(Fidelity fidelity, const KernelConstants& kernels) const {
           closed_loop(load, loop_constants(point.replica), closed_loop_times(point.replica, load));
     }
   }
+  std::optional<RequestsPerSecond> served;
+  if (point.loop) served = point.loop->rate * replicas;
+  if (traffic == Traffic::open)
+    served = answer.serving.request_rate ? answer.serving.request_rate : answer.serving.limit_rate;
+  point.economics = detail::economics_of(point.replica, scenario, point.decode, devices, served);
   return point;
 }
 

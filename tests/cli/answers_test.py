@@ -183,6 +183,59 @@ class Others(tool.ToolTest):
         metrics = self.answer("list", "metrics")["metrics"]
         self.assertIn("decode.step_s", [metric["metric"] for metric in metrics])
 
+    def test_list_of_prices(self):
+        prices = {row["name"]: row for row in self.answer("list", "prices")["prices"]}
+        self.assertEqual(prices["gpt-4o"]["provider"], "openai")
+        self.assertAlmostEqual(prices["gpt-4o"]["output_usd_per_mtok"], 10)
+        self.assertRegex(prices["gpt-4o"]["as_of"], r"^\d{4}-\d\d-\d\d$")
+        run = self.run_tool("bill", tool.EXAMPLE, "--api", "gpt5")
+        self.assertEqual(run.returncode, 3)
+        self.assertIn('did you mean "gpt-4o"', run.stderr)
+        self.assertIn("tokenroof list prices",
+                      self.run_tool("bill", tool.EXAMPLE, "--api", "nosuch").stderr)
+
+    def test_a_unit_behind_an_axis_is_that_of_all(self):
+        def rates(values):
+            run = self.run_tool("sweep", tool.EXAMPLE, "--metric", "decode.step_s", "--axis",
+                                "workload.arrival_rate=" + values)
+            self.assertEqual((run.returncode, run.stderr), (0, ""), values)
+            return [float(row["workload_arrival_rate_req_per_s"])
+                    for row in csv.DictReader(io.StringIO(run.stdout))]
+        self.assertEqual(rates("1:8:x2 req/s"), [1, 2, 4, 8])
+        self.assertEqual(rates("1:3:+1 req/s"), [1, 2, 3])
+        self.assertEqual(rates("1,2:4:x2,5 req/s"), [1, 2, 4, 5])
+        self.assertEqual(rates("1 req/s:2 req/s:x2"), [1, 2])
+        plain = self.run_tool("sweep", tool.EXAMPLE, "--axis", "workload.arrival_rate=1,2")
+        self.assertEqual(plain.returncode, 3)
+        self.assertIn("--axis 'workload.arrival_rate=1:8:x2 req/s'", plain.stderr)
+        mixed = self.run_tool("sweep", tool.EXAMPLE, "--axis", "workload.arrival_rate=1 s:2 req/s:x2")
+        self.assertIn("same unit", mixed.stderr)
+
+    def test_what_a_simulation_says_of_the_objective(self):
+        few = ("simulate", tool.EXAMPLE, "--requests", "200")
+        title, verdict = self.run_tool(*few).stdout.splitlines()[:2]
+        self.assertIn("H100 SXM5 80GB (TP 8), vllm", title)
+        self.assertIn("meets the objective", verdict)
+        without = self.run_tool(*few, "--set", "objective=null").stdout.splitlines()[1]
+        self.assertIn("states no objective", without)
+        self.assertNotIn("meets", without)
+
+    def test_scenarios_at_their_objectives(self):
+        other = self.write("b.json", (tool.SOURCE / "examples/specs/llama-70b-8xh100.json")
+                           .read_text().replace('"4 req/s"', '"2 req/s"'))
+        a, b = self.answer("compare", tool.EXAMPLE, other)["candidates"]
+        at = {key: value for key, value in a["metrics"].items() if key.startswith("at_objective.")}
+        rate = a["metrics"]["serving.objective_rate_per_s"]
+        self.assertEqual(at["at_objective.request_rate_per_s"], rate)
+        self.assertAlmostEqual(at["at_objective.usd_per_mtok_total"],
+                               20 / 3600 * 1e6 / (rate * 1536 * 0.6))
+        self.assertAlmostEqual(at["at_objective.output_tokens_per_s_per_device"], rate * 512 / 8)
+        for key, value in at.items():  # the load that is asked for does not enter
+            self.assertAlmostEqual(b["metrics"][key] / value, 1, delta=1e-6)
+        answer = self.answer("compare", tool.EXAMPLE, other, "--set", "objective=null")
+        reasons = {one["metric"]: one["reason"] for one in answer["candidates"][0]["missing"]}
+        self.assertIn("no objective", reasons["at_objective.usd_per_mtok_total"])
+
     def test_validate_spec(self):
         answer = self.answer("validate-spec", tool.EXAMPLE)
         self.assertTrue(answer["valid"])

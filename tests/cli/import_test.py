@@ -111,6 +111,18 @@ class CalibrateLog(tool.ToolTest):
         self.assertAlmostEqual(estimate["memory"]["kv_pool_bytes_per_device"],
                                61.90 * 2**30, delta=2)
 
+    def test_no_reserve_from_another_layout_or_model(self):
+        for change, reason in (({"deployment": {"tensor_parallel": 4}},
+                                "deployment.tensor_parallel 2, the scenario has 4"),
+                               ({"model": "llama-3.1-70b"}, "other weights"),
+                               ({"precision": {"weights": "fp8"}}, "other weights")):
+            answer = self.answer("calibrate", "--log", self.LOG,
+                                 self.write("s.json", SCENARIO | change))
+            self.assertIsNone(answer["reserve_bytes"])
+            self.assertEqual(answer["overrides"], [])
+            reasons = {entry["metric"]: entry["reason"] for entry in answer["missing"]}
+            self.assertIn(reason, reasons["reserve_bytes"])
+
     def test_formats(self):
         spec = self.write("s.json", SCENARIO)
         table = self.run_tool("calibrate", "--log", self.LOG, spec).stdout

@@ -62,6 +62,22 @@ class Plan(tool.ToolTest):
             self.assertIn(words, text)
         self.assertIn("| accelerator", self.run_tool("plan", spec, "--format", "markdown").stdout)
 
+    def test_separate_pools_beside_mixed_replicas(self):
+        load = {"input_tokens": 4096, "output_tokens": 256, "arrival_rate": "40 req/s"}
+        tight = {"ttft_p95": "500 ms", "tpot_mean": "20 ms"}
+        own = ("--accelerators", "h100-sxm-80gb", "--separate-pools")
+        plan = self.plan(*own, workload=load, objective=tight)
+        self.assertTrue(any(d["prefill_replicas"] > 0 for d in plan["deployments"]))
+        self.assertTrue(any(row["pays"] for row in plan["separate_pools"]))
+        for row in plan["separate_pools"]:
+            self.assertEqual(row["pays"], row["separate"]["objective_rate_per_s"] >
+                             row["mixed"]["objective_rate_per_s"])
+            self.assertGreater(row["kv_hand_over_s"], 0)
+        text = self.run_tool("plan", "s.json", *own).stdout
+        self.assertIn("xPyD", text)
+        self.assertNotIn("memory_bandwidth", text)
+        self.assertNotIn("separate_pools", self.plan())
+
     def test_an_objective_below_the_floor_is_a_verdict(self):
         plan = self.plan(objective={"tpot_mean": "1 us"}, code=1)
         self.assertEqual(plan["verdict"]["outcome"], "below_latency_floor")

@@ -58,12 +58,14 @@ TEST_CASE("classes share the traffic and add up to the bill", "[bill]") {
   CHECK(workload.input.base() == Approx(0.75 * 600 + 0.25 * 6000));
   CHECK(workload.output.base() == Approx(250));
   CHECK(workload.prefix_hit_rate == Approx(0.75 * 600 * 0.5 / workload.input.base()));
-  CHECK(workload.lengths.input_samples.size() == 1000);
+  CHECK(workload.lengths.input_samples.size() == 10000);
   CHECK(workload.lengths.squared_cv(250) == Approx(7500.0 / 62500));
 
   const BillReport report = bill(two);
   REQUIRE(report.bill.lines.size() == 2);
-  CHECK(report.classes[0].rate.base() == Approx(3));
+  CHECK(report.classes[0].rate.base() == Approx(0.6 * 3));
+  CHECK(report.bill.paid_devices == Approx(1));
+  CHECK(*report.bill.spend / dollar_per_hour == Approx(2.5));
   CHECK(report.classes[0].cached.base() == Approx(300));
   double spend = 0, shares = 0;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -80,7 +82,7 @@ TEST_CASE("an API charges by its list, cached tokens like others without a price
   const BillReport report = bill(entry(mix), &price);
   REQUIRE(report.api);
   CHECK(report.api->requests[0].base() == Approx(600e-6 + 200 * 4e-6));
-  CHECK(report.api->spend.base() == Approx(3 * 1400e-6 + 7600e-6));
+  CHECK(report.api->spend.base() == Approx(0.6 * (3 * 1400e-6 + 7600e-6)));
   price.rates.cache_read = DollarsPerToken::from_base(1e-7);
   CHECK(bill(entry(mix), &price).api->requests[0].base() == Approx(300e-6 + 30e-6 + 800e-6));
   const BreakEven& even = *report.api->even;

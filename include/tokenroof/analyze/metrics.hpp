@@ -83,7 +83,7 @@ inline constexpr Metric metric_table[] = {
     {"decode.step_s", "s", "time of one decode step", TOKENROOF_PART(decode, step)},
     {"decode.tokens_per_s_per_sequence", "token/s", "output rate that one user sees",
      TOKENROOF_PART(decode, per_sequence)},
-    {"decode.tokens_per_s_total", "token/s", "output rate of all replicas",
+    {"decode.tokens_per_s_total", "token/s", "output rate of all replicas in decode steps alone",
      TOKENROOF_PART(decode, total)},
     {"decode.compute_utilization", "1", "MFU: multiplied FLOPs over dense peak",
      TOKENROOF_PART(decode, compute_utilization)},

@@ -72,6 +72,9 @@ struct EconomicsAnswer {
   std::optional<DollarsPerSecond> deployment_price;
   std::optional<JoulesPerToken> output_energy;
   double utilization = 1;  ///< of paid time
+  /// Replica time that is paid for over the time that requests keep replicas busy: a deployment
+  /// that serves less than it can costs the same. 1 for one step, which nobody else shares.
+  double paid_over_busy = 1;
 };
 
 /// One line of a breakdown: an operator, all its layers together.

@@ -190,7 +190,7 @@ struct TokenFlow {
                        .replica = request_time(replica.prefill_share(computed, cached), Seconds{},
                                                kind.output * request,
                                                Seconds(decode.step / replica.tokens_per_step),
-                                               std::max(1e-9, decode.batch) * token)});
+                                               std::max(1.0, decode.batch) * token)});
   }
   return classes;
 }

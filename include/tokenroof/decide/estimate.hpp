@@ -83,23 +83,32 @@ namespace detail {
   return answer;
 }
 
-/// Resource time of tokens: a prompt owns its prefill, an output token its share of a step.
-[[nodiscard]] inline EconomicsAnswer economics_of(const Replica& replica, const Scenario& scenario,
-                                                  const DecodeAnswer& decode, double devices) {
+/// What tokens cost. Shares go by resource time: a prompt owns its prefill, an output token its
+/// share of a step. With traffic the shares add up to what all `devices` cost while they serve
+/// `served` requests/s, over the utilisation of paid time; one step pays for its own time alone.
+[[nodiscard]] inline EconomicsAnswer economics_of(
+    const Replica& replica, const Scenario& scenario, const DecodeAnswer& decode, double devices,
+    const std::optional<RequestsPerSecond>& served = std::nullopt) {
   EconomicsAnswer answer;
   answer.utilization = scenario.price.utilization;
+  const WorkloadLengths& lengths = replica.lengths;
+  const bool traffic = served && *served > RequestsPerSecond{};
   if (scenario.accelerator.power)
-    answer.output_energy = *scenario.accelerator.power * devices / decode.total;
+    answer.output_energy =
+        *scenario.accelerator.power * devices /
+        (traffic ? *served * TokensPerRequest::from_base(lengths.output) : decode.total);
   if (!scenario.price.accelerator) return answer;
   const DollarsPerSecond price = *scenario.price.accelerator;
   answer.deployment_price = price * devices;
   const double per_replica = scenario.deployment.devices_per_replica();
-  const WorkloadLengths& lengths = replica.lengths;
   const Seconds prompt = replica.prefill_share(lengths.computed(), lengths.cached());
   const ByClass<Seconds> time = request_time(prompt, Seconds{}, lengths.output * token,
                                              Seconds(decode.step / replica.tokens_per_step),
-                                             std::max(1e-9, decode.batch) * token);
-  const ByClass<Dollars> bill = request_cost(time, price, per_replica, scenario.price.utilization);
+                                             std::max(1.0, decode.batch) * token);
+  if (traffic)
+    answer.paid_over_busy = devices / per_replica / (served->base() * time.total().base());
+  const ByClass<Dollars> bill =
+      request_cost(time, price * answer.paid_over_busy, per_replica, scenario.price.utilization);
   answer.input = bill.input / (lengths.computed() * token);
   answer.output = bill.output / (lengths.output * token);
   if (lengths.cached() > 0) answer.cached = bill.cached / (lengths.cached() * token);
@@ -203,7 +212,10 @@ namespace detail {
     devices =
         (scenario.disaggregation->prefill_replicas + scenario.disaggregation->decode_replicas) *
         scenario.deployment.devices_per_replica();
-  answer.economics = detail::economics_of(replica, scenario, *answer.decode, devices);
+  // What does not keep up with its arrivals serves what it can.
+  const auto& served =
+      answer.serving.request_rate ? answer.serving.request_rate : answer.serving.limit_rate;
+  answer.economics = detail::economics_of(replica, scenario, *answer.decode, devices, served);
   if (!scenario.price.accelerator)
     answer.missing.push_back(
         {"economics", "no price for this accelerator: give price.accelerator_hour"});
@@ -220,6 +232,14 @@ namespace detail {
   if (const std::string missed = missed_objective(scenario.objective, known); !missed.empty()) {
     answer.verdict = {Outcome::objective_missed, missed,
                       "lower the rate or the batch, or add devices"};
+    const auto& most = answer.serving.objective_rate;
+    const auto* open = std::get_if<OpenLoop>(&scenario.workload.traffic);
+    if (open && most && *most > RequestsPerSecond{} && !scenario.disaggregation)
+      answer.verdict.remedy =
+          "replicas " +
+          std::to_string(
+              std::llround(std::ceil(open->arrival_rate / *most * scenario.deployment.replicas))) +
+          ", or at most " + detail::number_text(most->base()) + " requests/s";
   } else if (const std::string open = undecided_objectives(scenario.objective, known);
              !open.empty()) {
     answer.verdict.reason = open + (single ? " needs traffic: give a concurrency or a rate"

@@ -37,29 +37,11 @@ enum class Evaluation { meets, misses, does_not_fit, too_costly };
 /// Fills the latencies of `planned`, whose layout, replicas and rate stand.
 inline void set_latencies(const Replica& replica, const EngineEstimate& e, Seconds overhead,
                           PlannedDeployment& planned) {
-  planned.load = e.load;
   planned.ttft = e.ttft + overhead;
   planned.ttft_p95 = e.ttft_p95 + overhead;
   planned.tpot = e.tpot * token;
   planned.per_user = 1 * token / planned.tpot;
   planned.bound = replica.decode(std::max(1.0, e.running.base()), replica.lengths.live).bound();
-}
-
-/// Replica::token_times, exact up to 64 running sequences and at a sixteenth more each time beyond,
-/// straight between: a large batch has thousands of nearly equal steps.
-[[nodiscard]] inline std::vector<Seconds> sampled_token_times(const Replica& replica) {
-  constexpr std::size_t exact = 64;
-  std::vector<Seconds> times(static_cast<std::size_t>(std::max(1.0, replica.admission)));
-  const auto at = [&](std::size_t n) { return replica.token_time(static_cast<double>(n)); };
-  std::size_t n = 1;
-  for (; n <= std::min(exact, times.size()); ++n) times[n - 1] = at(n);
-  while (n <= times.size()) {
-    const std::size_t last = n - 1;
-    const std::size_t next = std::min(times.size(), last + last / 16);
-    const Seconds rise = (at(next) - times[last - 1]) / static_cast<double>(next - last);
-    for (; n <= next; ++n) times[n - 1] = times[last - 1] + rise * static_cast<double>(n - last);
-  }
-  return times;
 }
 
 /// Evaluates a layout exactly: its memory plan, step times and queue. `scenario` is of this layout
@@ -76,7 +58,7 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
   admit(replica, scenario, std::move(memory));
   if (replica.admission < 1) return Evaluation::does_not_fit;
   const auto& open = std::get<OpenLoop>(scenario.workload.traffic);
-  const std::vector<Seconds> steps = sampled_token_times(replica);
+  const std::vector<Seconds> steps = replica.token_times(64);
   EngineLoad load = engine_load(replica, scenario, open, 1);
   const PrefillLaw law = full_load_law(replica, scenario, load, steps);
   load.prefill = law.shares();
@@ -115,7 +97,8 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
   planned.devices = paid_devices(wanted, scenario.deployment.devices_per_replica(), replicas);
   planned.cost = fleet_cost(wanted, layout, replicas);
   const double tokens = replica.lengths.prompt + replica.lengths.output;
-  planned.cost_per_token = planned.cost / (open.arrival_rate * TokensPerRequest::from_base(tokens));
+  planned.cost_per_token = planned.cost / (open.arrival_rate * TokensPerRequest::from_base(tokens) *
+                                           scenario.price.utilization);
   set_latencies(replica, felt(open.arrival_rate / static_cast<double>(replicas)), overhead,
                 planned);
   return Evaluation::meets;
@@ -127,7 +110,7 @@ inline void try_split(const FleetRequest& wanted, const FleetLayout& layout,
   Scenario scenario = layout_scenario(wanted, layout);
   const auto& open = std::get<OpenLoop>(scenario.workload.traffic);
   Replica replica = reduce(scenario, Fidelity::calibrated, kernels);
-  const std::vector<Seconds> steps = sampled_token_times(replica);
+  const std::vector<Seconds> steps = replica.token_times(64);
   DisaggregatedLoad load;
   load.load = engine_load(replica, scenario, open, 1);
   replica.prompts_first = true;
@@ -140,27 +123,30 @@ inline void try_split(const FleetRequest& wanted, const FleetLayout& layout,
   const auto meets = [&](const DisaggregatedEstimate& e) {
     return keeps(scenario.objective, e, overhead);
   };
-  for (int workers = 2; workers < planned.deployment.replicas; ++workers) {
-    const PoolSplit split = best_split(load, workers, meets);
-    if (split.rate < needed) continue;
-    load.prefill_workers = split.prefill_workers;
-    load.decode_workers = split.decode_workers;
-    load.load.arrivals = open.arrival_rate;
-    const DisaggregatedEstimate e = disaggregated_estimate(load);
-    planned.prefill_replicas = split.prefill_workers;
-    planned.deployment.replicas = workers;
-    planned.devices = paid_devices(wanted, scenario.deployment.devices_per_replica(), workers);
-    planned.replica_rate = split.rate / workers;
-    planned.load = open.arrival_rate / split.rate;
-    planned.ttft = e.ttft + overhead;
-    planned.ttft_p95 = e.ttft_p95 + overhead;
-    planned.tpot = e.tpot * token;
-    planned.per_user = 1 * token / planned.tpot;
-    planned.cost_per_token = planned.cost_per_token * (static_cast<double>(planned.devices) *
-                                                       *scenario.price.accelerator / planned.cost);
-    planned.cost = *scenario.price.accelerator * static_cast<double>(planned.devices);
-    return;
+  // The fewest workers: one more never carries less.
+  int few = 1, enough = planned.deployment.replicas - 1;
+  if (enough < 2 || !some_split_carries(load, enough, needed, meets)) return;
+  while (enough - few > 1) {
+    const int middle = few + (enough - few) / 2;
+    (some_split_carries(load, middle, needed, meets) ? enough : few) = middle;
   }
+  const PoolSplit split = best_split(load, enough, meets);
+  load.prefill_workers = split.prefill_workers;
+  load.decode_workers = split.decode_workers;
+  load.load.arrivals = open.arrival_rate;
+  const DisaggregatedEstimate e = disaggregated_estimate(load);
+  planned.prefill_replicas = split.prefill_workers;
+  planned.deployment.replicas = enough;
+  planned.devices = paid_devices(wanted, scenario.deployment.devices_per_replica(), enough);
+  planned.replica_rate = split.rate / enough;
+  planned.load = open.arrival_rate / split.rate;
+  planned.ttft = e.ttft + overhead;
+  planned.ttft_p95 = e.ttft_p95 + overhead;
+  planned.tpot = e.tpot * token;
+  planned.per_user = 1 * token / planned.tpot;
+  planned.cost_per_token = planned.cost_per_token * (static_cast<double>(planned.devices) *
+                                                     *scenario.price.accelerator / planned.cost);
+  planned.cost = *scenario.price.accelerator * static_cast<double>(planned.devices);
 }
 
 }  // namespace detail

@@ -25,9 +25,10 @@ namespace tokenroof {
   const Bytes pool = replica.own_pool(places);
   const auto outgrow = [&](double mean, double spread) {
     const double varied = mean > 0 ? spread * each * each / mean : 0;
-    return overflow_probability(Bytes::from_base(each),
-                                Bytes::from_base(std::sqrt(more * more + varied)), pool,
-                                mean * request);
+    const double p = overflow_probability(Bytes::from_base(each),
+                                          Bytes::from_base(std::sqrt(more * more + varied)), pool,
+                                          mean * request);
+    return p < 1e-9 ? 0 : p;  // the normal law says nothing about rarer events
   };
   if (!(full < 1)) return outgrow(places, 0);
   const double mean = std::min(places, admitted / ranks);

@@ -148,11 +148,20 @@ struct Replica {
         apart, cache.concurrency(own_pool(lengths.prefixes), TokensPerRequest::from_base(own)));
   }
 
-  /// T(1) .. T(K): time per output token at each number of running sequences.
-  [[nodiscard]] std::vector<Seconds> token_times() const {
-    std::vector<Seconds> times(static_cast<std::size_t>(std::max(1.0, admission)));
-    for (std::size_t n = 0; n < times.size(); ++n)
-      times[n] = token_time(static_cast<double>(n + 1));
+  /// T(1) .. T(K): time per output token at each number of running sequences, K = admission but a
+  /// million at most. Beyond `exact` at a sixteenth more each time, straight between: a large batch
+  /// has thousands of nearly equal steps.
+  [[nodiscard]] std::vector<Seconds> token_times(std::size_t exact = 4096) const {
+    std::vector<Seconds> times(static_cast<std::size_t>(std::clamp(admission, 1.0, 1e6)));
+    const auto at = [&](std::size_t n) { return token_time(static_cast<double>(n)); };
+    std::size_t n = 1;
+    for (; n <= std::min(exact, times.size()); ++n) times[n - 1] = at(n);
+    while (n <= times.size()) {
+      const std::size_t last = n - 1;
+      const std::size_t next = std::min(times.size(), last + std::max<std::size_t>(1, last / 16));
+      const Seconds rise = (at(next) - times[last - 1]) / static_cast<double>(next - last);
+      for (; n <= next; ++n) times[n - 1] = times[last - 1] + rise * static_cast<double>(n - last);
+    }
     return times;
   }
 };

@@ -19,16 +19,18 @@ namespace tokenroof::detail {
 
 /// A prompt takes longer than its share of the engine where several lanes work at once.
 [[nodiscard]] inline Seconds lane_time(const Replica& replica) {
-  return (replica.lanes() - 1) *
-         replica.prefill_share(replica.lengths.computed(), replica.lengths.cached());
+  const double least = replica.prompts_first ? replica.lanes() : replica.least_prompts_beside();
+  return (least - 1) / least *
+         replica.step(prefill_load(least, replica.lengths.computed(), replica.lengths.cached()))
+             .total();
 }
 
 /// Law of prompt times while about `running` sequences decode and `together` prompts share a step.
 [[nodiscard]] inline PrefillLaw prompt_law(const Replica& replica, const Workload& workload,
                                            double running, double together = 1) {
-  const double hits = replica.lengths.hit_share;
+  const double hits = replica.lengths.cached() / replica.lengths.computed();
   const auto time = [&](double tokens) {
-    const double cached = tokens / std::max(1e-9, 1 - hits) * hits;
+    const double cached = tokens * hits;
     return replica.prompt_time(tokens, cached, running, together);
   };
   return prefill_law(workload.lengths, TokensPerRequest::from_base(replica.lengths.computed()),
@@ -42,7 +44,8 @@ namespace tokenroof::detail {
   const double computed = replica.lengths.computed();
   const Seconds prompt = replica.prompt_time(computed, replica.lengths.cached(), running);
   const double coming = rate.base() * (replica.token_time(running) + prompt).base();
-  return std::clamp(coming, 1.0,
+  const double met = coming > 1e-6 ? coming / -std::expm1(-coming) : 1;
+  return std::clamp(met, 1.0,
                     std::max(1.0, replica.lanes() * engine.max_batched_tokens / computed));
 }
 
@@ -108,7 +111,10 @@ struct ReplicaAtRate {
     for (int round = 0; round < 2 && e.stable; ++round) {
       law = law_at(replica, scenario, arrivals, std::max(1.0, e.running.base()));
       at.prefill = law.shares();
-      e = engine_estimate(at, steps);
+      const EngineEstimate next = engine_estimate(at, steps);
+      // Prompts share steps less than at the limit: near it the queue grows until they do.
+      if (!next.stable) break;
+      e = next;
     }
     return e;
   }

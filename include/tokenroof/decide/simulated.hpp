@@ -95,12 +95,16 @@ inline void shift(TimeSummary& times, Seconds by) {
               : simulate(requests, simulated_engine(scenario, replica), plan, clock);
   if (!closed) result.stable = detail::drains_soon(run, requests);
   const Seconds overhead = detail::request_overhead(replica);
-  detail::shift(run.ttft, overhead);
-  detail::shift(run.e2e, overhead);
+  Replica prefills = replica;  // a pool of its own computes prompts alone
+  prefills.prompts_first = true;
+  const Seconds first_token =
+      overhead + (pools ? detail::lane_time(prefills) : detail::own_prompt_beyond_share(replica));
+  detail::shift(run.ttft, first_token);
+  detail::shift(run.e2e, first_token);
   for (RequestRecord& record : run.records) {
     record.admitted += overhead;
-    record.first_token += overhead;
-    record.finished += overhead;
+    record.first_token += first_token;
+    record.finished += first_token;
   }
   run.request_rate *= static_cast<double>(replicas);
   run.token_rate *= static_cast<double>(replicas);

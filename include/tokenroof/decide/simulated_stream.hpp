@@ -15,13 +15,13 @@
 namespace tokenroof {
 
 /// Limits and KV pool of one replica. Engines with data-parallel attention schedule each rank by
-/// itself; the simulator sees their sum.
+/// itself, pipelined ones each micro-batch; the simulator sees their sum.
 [[nodiscard]] inline SimulatedEngine simulated_engine(const Scenario& scenario,
                                                       const Replica& replica) {
   const int ranks = scenario.deployment.attention_data_parallel;
   SimulatedEngine engine;
   engine.max_sequences = scenario.engine.max_sequences * ranks;
-  engine.token_budget = scenario.engine.max_batched_tokens * ranks;
+  engine.token_budget = scenario.engine.max_batched_tokens * static_cast<int>(replica.lanes());
   engine.chunked = scenario.engine.chunked_prefill;
   engine.block_tokens = scenario.engine.block_tokens;
   const double blocks = std::floor(replica.memory.kv_tokens.base() / engine.block_tokens) * ranks;
@@ -94,25 +94,49 @@ inline void put_in_sessions(const Workload& workload, std::uint64_t seed,
   return share;
 }
 
+namespace detail {
+
+/// Prompts among which the time of a step with fewer is divided: those of `lanes()` where prompts
+/// run alone, else those that ride with decodes at least.
+[[nodiscard]] inline double least_prompts(const Replica& replica) {
+  return replica.prompts_first ? replica.lanes() : replica.least_prompts_beside();
+}
+
+/// Own prompt time beyond the share that simulated steps are charged: a prompt still passes through
+/// every stage. Lengths are the means of the workload. 0 where each prompt is charged whole.
+[[nodiscard]] inline Seconds own_prompt_beyond_share(const Replica& replica) {
+  const double least = least_prompts(replica);
+  const WorkloadLengths& lengths = replica.lengths;
+  return (least - 1) / least *
+         replica.step(prefill_load(least, lengths.computed(), lengths.cached())).total();
+}
+
+}  // namespace detail
+
 /// Time of an iteration, drafts included: its decodes at their mean context, its prompts at their
 /// mean length and prefix, which keeps the number of query-key pairs for one prompt and nearly for
-/// several.
+/// several. Prompts too few to fill the stages, or ranks that run them together, add their share of
+/// what enough of them would: micro-batches of other stages go on meanwhile.
 [[nodiscard]] inline Seconds simulated_step_time(const Replica& replica,
                                                  const SimulatedStep& step) {
   StepLoad<double> load;
+  Seconds decodes;
   if (step.decoding > 0) {
     load.sequences = step.decoding;
     load.context = step.decode_context / step.decoding;
     load.query_tokens = replica.draft_tokens + 1;
   }
+  double filled = 1;  // share of the prompts that the time is taken of
   if (step.prefill_sequences > 0) {
-    load.prompts = step.prefill_sequences;
-    load.prompt_tokens = step.prefill_tokens / load.prompts;
+    const double prompts = step.prefill_sequences;
+    load.prompt_tokens = step.prefill_tokens / prompts;
     const double own = load.prompt_tokens * (load.prompt_tokens + 1) / 2;
-    load.prefix_tokens =
-        std::max(0.0, (step.prefill_pairs / load.prompts - own) / load.prompt_tokens);
+    load.prefix_tokens = std::max(0.0, (step.prefill_pairs / prompts - own) / load.prompt_tokens);
+    filled = std::min(1.0, prompts / detail::least_prompts(replica));
+    if (filled < 1 && step.decoding > 0) decodes = replica.step(load).total();
+    load.prompts = prompts / filled;
   }
-  const Seconds time = replica.step(load).total();
+  const Seconds time = decodes + filled * (replica.step(load).total() - decodes);
   if (replica.draft_tokens == 0 || step.decoding == 0) return time;
   const StepLoad<double> draft = decode_load(load.sequences, load.context);
   return time + replica.draft_tokens * replica.draft_cost * replica.step(draft).total();

@@ -45,12 +45,17 @@ template <class Estimate>
   return tokenroof::keeps(objective, serving);
 }
 
-inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const std::string& why) {
+/// `arrivals` at or beyond `limit`, which `replicas` sustain together; 0 replicas: separate pools.
+inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond arrivals, RequestsPerSecond limit,
+                         double replicas, const std::string& why) {
   answer.serving.stable = false;
+  std::string more = "add replicas";
+  if (replicas > 0 && limit > RequestsPerSecond{} && arrivals / limit * replicas < 1e6)
+    more = "replicas " + std::to_string(std::llround(std::floor(arrivals / limit * replicas) + 1));
   answer.verdict = {Outcome::unstable,
                     "arrivals exceed the " + number_text(limit.base()) +
                         " requests/s that the deployment completes: " + why,
-                    "lower the rate, add replicas, or shorten prompts and outputs"};
+                    more + ", a lower rate, or shorter prompts and outputs"};
 }
 
 }  // namespace detail
@@ -140,7 +145,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   if (!e.stable) {
     answer.running = replica.admission;
     detail::set_unstable(
-        answer, *serving.limit_rate,
+        answer, open.arrival_rate, *serving.limit_rate, replicas,
         e.prefill_bound ? "prompts fill the token budget" : "every place in the batch is taken");
     return answer;
   }
@@ -180,7 +185,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
   ServingAnswer& serving = answer.serving;
   serving.limit_rate = e.limit;
   serving.utilization = open.arrival_rate / e.limit;
-  const Seconds overhead = detail::request_overhead(replica) + detail::lane_time(replica);
+  const Seconds overhead = detail::request_overhead(replica) + detail::lane_time(alone);
   serving.objective_rate = e.limit;
   if (asks(scenario.objective))
     serving.objective_rate = largest_rate(load, [&](const DisaggregatedEstimate& at) {
@@ -188,7 +193,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond limit, const s
     });
   if (!e.stable) {
     answer.running = replica.admission;
-    detail::set_unstable(answer, e.limit,
+    detail::set_unstable(answer, open.arrival_rate, e.limit, 0,
                          e.prefill_bound ? "the prefill pool is full" : "the decode pool is full");
     return answer;
   }

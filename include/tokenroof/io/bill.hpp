@@ -30,13 +30,16 @@ struct BillReport {
   std::vector<TrafficClass> classes;
   PaidDevices devices;
   Bill bill;
+  RequestsPerSecond most;  ///< that the deployment serves within its objective
   std::optional<ApiComparison> api;
 };
 
-/// The bill of `entry`, which must be stable traffic that fits: throws SpecError for one step
-/// without traffic and for a verdict. `api`: a price to compare with; without a cache price there,
-/// cached tokens pay that of input; a kind of token that occurs and has no price there throws
-/// SpecError, as does a device without a price when there is one to compare with.
+/// The bill of `entry`: of all its devices and all paid time, of which the stated traffic takes the
+/// share price.utilization. Energy is that of the time in use. The traffic must be stable and fit:
+/// throws SpecError for one step without traffic and for a verdict. `api`: a price to compare with;
+/// without a cache price there, cached tokens pay that of input; a kind of token that occurs and
+/// has no price there throws SpecError, as does a device without a price when there is one to
+/// compare with.
 [[nodiscard]] BillReport bill_report(const ScenarioEntry& entry, Fidelity fidelity,
                                      const KernelConstants& kernels, const ApiPrice* api = nullptr);
 

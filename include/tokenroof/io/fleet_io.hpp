@@ -2,6 +2,8 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,12 +31,36 @@ struct FleetSearch {
 /// Why the cheapest is the cheapest, in a sentence.
 [[nodiscard]] std::string fleet_reason(const FleetRequest& wanted, const FleetPlan& plan);
 
-/// JSON text, schema tokenroof/plan/1.
+/// Replicas that do everything against as many in separate pools, on one deployment of a plan.
+struct EqualDevices {
+  std::size_t deployment = 0;  ///< index into the plan's
+  int replicas = 0;            ///< of either way
+  Seconds hand_over;           ///< of a mean prompt's KV cache
+  int prefill_replicas = 0;    ///< of the split that takes the largest rate; 0: none meets it
+  struct Way {
+    RequestsPerSecond rate;                 ///< largest that meets the objective
+    std::optional<Seconds> ttft_p95, tpot;  ///< at the scenario's rate; none: more than it takes
+  };
+  Way mixed, separate;
+
+  /// Whether separate pools take more.
+  [[nodiscard]] bool pays() const { return separate.rate > mixed.rate; }
+};
+
+/// Both ways on the first `most` deployments of `plan` that have two replicas or more.
+[[nodiscard]] std::vector<EqualDevices> compare_at_equal_devices(const FleetRequest& wanted,
+                                                                 const FleetPlan& plan,
+                                                                 std::size_t most,
+                                                                 const KernelConstants& kernels);
+
+/// JSON text, schema tokenroof/plan/1; `pools` are shown where separate pools were asked for.
 [[nodiscard]] std::string fleet_json(const FleetRequest& wanted, const FleetPlan& plan,
-                                     std::size_t most, std::string_view version);
-/// Tables: the cheapest, the frontier, what fell out and why.
+                                     std::size_t most, std::string_view version,
+                                     std::span<const EqualDevices> pools = {});
+/// Tables: the cheapest, the frontier, the pools, what fell out and why.
 [[nodiscard]] std::string fleet_text(const FleetRequest& wanted, const FleetPlan& plan,
-                                     std::size_t most, Markup markup);
+                                     std::size_t most, Markup markup,
+                                     std::span<const EqualDevices> pools = {});
 /// One row a deployment, cheapest first.
 void write_fleet_csv(const FleetRequest& wanted, const FleetPlan& plan, std::ostream& out,
                      CsvDialect dialect = {});

@@ -40,7 +40,8 @@ struct LogDifference {
 struct LogComparison {
   std::vector<LogComparisonLine> lines;
   std::vector<LogDifference> differences;
-  /// Stated as engine.reserve, it gives the pool that was logged.
+  /// Stated as engine.reserve, it gives the pool that was logged. None where layout or weights are
+  /// not those of the log.
   std::optional<Bytes> reserve;
   std::string reserve_reason;  ///< why there is none
   Bytes reserve_now;           ///< what the scenario sets aside today

@@ -4,6 +4,7 @@
 //   workload.batch=1:512:x2              1, 2, 4 ... 512
 //   workload.context_tokens=1k:9k:+2k    1000, 3000 ... 9000     (k = 1000, Ki = 1024)
 //   accelerator.memory_bandwidth=2 TB/s:4 TB/s:+1 TB/s
+//   workload.arrival_rate=1:8:x2 req/s   a unit behind the last number is that of all
 //   accelerator=h100,h200,b200
 // The end of a range belongs to it when a step meets it. `batch` and `context` are short for
 // workload.batch and workload.context_tokens. An axis over one kind of traffic (a rate, a

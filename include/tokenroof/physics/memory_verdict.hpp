@@ -109,7 +109,13 @@ namespace detail {
                                             const Engine& engine, const Precision& precision,
                                             const Deployment& deployment, TokensPerRequest context,
                                             const MemoryOptions& options = {}) {
-  const Verdict layout = layout_verdict(model, deployment);
+  Verdict layout = layout_verdict(model, deployment);
+  if (layout.ok() && deployment.devices_per_replica() > 1 &&
+      !(device.scale_up.bandwidth > BytesPerSecond{}) && !device.scale_out)
+    layout = {
+        Outcome::invalid_layout,
+        "a replica of several devices needs a link between them; " + device.id + " states none",
+        "use one device a replica, or state scale_up of the accelerator"};
   if (!layout.ok()) {
     MemoryPlan none;
     none.visible = none.unclaimed =

@@ -131,6 +131,25 @@ template <class Meets>
   });
 }
 
+/// Whether these pools take `rate` requests/s within `meets(const DisaggregatedEstimate&)`.
+template <class Meets>
+[[nodiscard]] bool carries(DisaggregatedLoad d, RequestsPerSecond rate, Meets&& meets) {
+  d.load.arrivals = rate;
+  const DisaggregatedEstimate e = disaggregated_estimate(d);
+  return e.stable && meets(e);
+}
+
+/// Whether some split of `workers` carries `rate`.
+template <class Meets>
+[[nodiscard]] bool some_split_carries(DisaggregatedLoad d, int workers, RequestsPerSecond rate,
+                                      Meets&& meets) {
+  for (d.prefill_workers = 1; d.prefill_workers < workers; ++d.prefill_workers) {
+    d.decode_workers = workers - d.prefill_workers;
+    if (carries(d, rate, meets)) return true;
+  }
+  return false;
+}
+
 /// A split of workers and what it carries.
 struct PoolSplit {
   int prefill_workers = 0, decode_workers = 0;  ///< both 0: nothing meets the objective
@@ -146,6 +165,7 @@ template <class Meets>
   for (int x = 1; x < workers; ++x) {
     d.prefill_workers = x;
     d.decode_workers = workers - x;
+    if (best.rate > RequestsPerSecond{} && !carries(d, best.rate, meets)) continue;
     const RequestsPerSecond rate = largest_rate(d, meets);
     if (rate > best.rate) best = {x, workers - x, rate};
   }

@@ -127,7 +127,7 @@ struct TimePoint {
     low = high;
     high *= 2;
   }
-  while (high - low > 1e-5 * high) {
+  while (high - low > 1e-5 * high && high > 1e-12) {
     const double middle = 0.5 * (low + high);
     (tail(middle) > 1 - p ? low : high) = middle;
   }

@@ -146,7 +146,9 @@ struct EngineEstimate {
     const double exposed = f.queue + w.tp + (load.mode == PrefillMode::one_by_one ? f.residual : 0);
     first_gap = w.rho_p / free * (exposed - law.step) * (1 - P);
   }
-  const double request_tpot = w.decodes > 0 ? tpot + first_gap * (inverse - 1 / w.decodes) : tpot;
+  const double request_tpot =
+      w.decodes > 0 ? tpot + first_gap * std::max(0.0, inverse - std::min(1.0, 1 / w.decodes))
+                    : tpot;
   e.tpot = SecondsPerToken::from_base(tpot);
   e.tpot_request = SecondsPerToken::from_base(request_tpot);
   // Spread over requests: the batch over a life (two thirds of its variance remain), and the number

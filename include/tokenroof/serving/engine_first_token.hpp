@@ -147,7 +147,7 @@ struct FreeArrival {
     low = high;
     high *= 2;
   }
-  while (high - low > 1e-7 * high) {
+  while (high - low > 1e-7 * high && high > 1e-12) {
     const double middle = 0.5 * (low + high);
     (first_token_tail(w, law, f, drain, middle) > 1 - p ? low : high) = middle;
   }

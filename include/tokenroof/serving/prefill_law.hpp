@@ -131,7 +131,16 @@ template <class PrefillTime>
   const double decodes = output.base() - 1;
   if (!(decodes > 0)) return 0;
   if (law.kind == LengthLaw::Kind::geometric) return std::log(decodes + 1) / decodes;
-  return (1 + law.squared_cv(output.base())) / decodes;
+  if (law.kind == LengthLaw::Kind::empirical && !law.output_samples.empty()) {
+    double sum = 0, several = 0;
+    for (const double sample : law.output_samples) {
+      if (sample < 2) continue;
+      sum += 1 / (sample - 1);
+      several += 1;
+    }
+    return several > 0 ? sum / several : 1;
+  }
+  return std::min(1.0, (1 + law.squared_cv(output.base())) / decodes);
 }
 
 }  // namespace tokenroof

@@ -19,6 +19,13 @@ bool explain_economics(Explainer& to, std::string_view metric) {
     to.step(fmt::format("p n / u = {} x {} / {}: a replica's busy hour", amount(price, "USD/h"),
                         devices, amount(to.scenario.price.utilization, "1")),
             price * devices / to.scenario.price.utilization, "USD/h");
+    if (cost.paid_over_busy != 1) {
+      to.input("f", "replica time paid for over the time that requests keep busy",
+               cost.paid_over_busy, "1", "replicas / (requests/s x replica time of a request)");
+      to.step(fmt::format("f x that: idle replicas are paid for too, f = {}",
+                          amount(cost.paid_over_busy, "1")),
+              cost.paid_over_busy * price * devices / to.scenario.price.utilization, "USD/h");
+    }
   };
   if (metric == "economics.usd_per_mtok_input") {
     const Seconds time = to.answer.prefill->time;
@@ -65,9 +72,11 @@ bool explain_economics(Explainer& to, std::string_view metric) {
           hourly, "USD/h");
     } else {
       to.input("E", "board power of a device", power, "W", to.device("power"));
-      to.input("X", "output rate of all replicas", decode.total.base(), "token/s",
-               "explain decode.tokens_per_s_total");
-      to.step("power of all devices", cost.output_energy->base() * decode.total.base(), "W");
+      const auto& served = to.answer.serving.request_rate;
+      const double rate = served ? served->base() * lengths.output : decode.total.base();
+      to.input("X", "output tokens served", rate, "token/s",
+               served ? "requests/s x output" : "explain decode.tokens_per_s_total");
+      to.step("power of all devices", cost.output_energy->base() * rate, "W");
       to.step("power / X", cost.output_energy->base(), "J/token");
     }
   }

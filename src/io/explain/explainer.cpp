@@ -21,6 +21,16 @@ std::string amount(double value, std::string_view unit) {
   return fmt::format("{} {}", to_text(value, digits), unit);
 }
 
+namespace {
+
+/// Multiplied in 8 or 4 bits.
+bool is_narrow(DataType type) {
+  return type == DataType::fp8 || type == DataType::int8 || type == DataType::fp4 ||
+         type == DataType::int4;
+}
+
+}  // namespace
+
 Explainer::Explainer(const ScenarioEntry& of, Fidelity fidelity, const KernelEntry& constants)
     : entry(of),
       scenario(of.scenario),
@@ -119,12 +129,43 @@ void Explainer::cache_growth() {
 
 bool Explainer::is_used(std::string_view constant, bool with_prompts) const {
   const StepOperators& all = replica.model.operators;
+  const Machine<double>& machine = replica.model.machine;
+  const EngineConstants& engine = replica.model.engine;
+  const auto narrow = [](const Matmul& op) { return is_narrow(op.multiply); };
   const bool unpacks = std::any_of(all.matmuls.begin(), all.matmuls.end(),
                                    [](const Matmul& op) { return op.unpacked(); }) ||
                        std::any_of(all.experts.begin(), all.experts.end(),
                                    [](const Experts& op) { return op.unpacked(); });
   // What only the time to first token or the error band uses, or a step of another kind.
+  const bool decodes = !with_prompts;
+  const bool rings = std::any_of(all.messages.begin(), all.messages.end(), [&](const Message& op) {
+    return op.kind != OperatorKind::all_reduce ||
+           op.ranks > (machine.host_bus ? 2 : machine.domain);
+  });
   const std::pair<std::string_view, bool> kinds[] = {
+      {"matmul_compute_8bit", std::any_of(all.matmuls.begin(), all.matmuls.end(), narrow)},
+      {"matmul_compute_16bit", !std::all_of(all.matmuls.begin(), all.matmuls.end(), narrow)},
+      {"quantiz",
+       engine.separate_quantization > 0 &&
+           std::any_of(all.matmuls.begin(), all.matmuls.end(),
+                       [](const Matmul& op) { return op.dynamic_scales && !op.beside; })},
+      {"attention_", !all.attentions.empty()},
+      {"attention_fixed_8bit", std::any_of(all.attentions.begin(), all.attentions.end(),
+                                           [](const AttentionCore& op) { return op.small_cache; })},
+      {"attention_rows", decodes},
+      {"vector_attention", decodes},
+      {"tensor_group", decodes && engine.vector_attention > 0},
+      {"graph_context", decodes && engine.graph_context > 0},
+      {"per_eager_layer",
+       decodes && engine.graph_context > 0 && replica.lengths.live > engine.graph_context},
+      {"pipeline_hop", all.stages > 1},
+      {"mixture_slowdown", all.attention_ranks == 1},
+      {"unpack_spread", std::any_of(all.experts.begin(), all.experts.end(),
+                                    [](const Experts& op) { return op.expert_parallel > 1; })},
+      {"four_bit_launches",
+       std::any_of(all.experts.begin(), all.experts.end(),
+                   [](const Experts& op) { return op.multiply == DataType::fp4; })},
+      {"communication", !all.messages.empty()},
       {"spread_", false},
       {"request_overhead", false},
       {"per_prompt_token", false},
@@ -140,22 +181,50 @@ bool Explainer::is_used(std::string_view constant, bool with_prompts) const {
       {"link_share", !all.messages.empty() && !replica.model.machine.host_bus},
       {"all_reduce", !all.messages.empty()},
       {"exchange", !all.messages.empty()},
-      {"ring_step", !all.messages.empty()}};
+      {"ring_step", rings}};
   return std::all_of(std::begin(kinds), std::end(kinds), [&](const auto& kind) {
     return kind.second || constant.find(kind.first) == std::string_view::npos;
   });
 }
 
+void Explainer::links_and_processors() {
+  if (replica.fidelity == Fidelity::ideal) return;
+  const StepModel<double>& model = replica.model;
+  if (!model.operators.messages.empty()) {
+    input("beta", "link bandwidth of a device, one direction", model.machine.link_bandwidth, "B/s",
+          device("scale_up"));
+    if (std::any_of(
+            model.operators.messages.begin(), model.operators.messages.end(),
+            [&](const Message& op) { return op.crosses_nodes || op.ranks > model.machine.domain; }))
+      input("beta_net", "network bandwidth of a device, one direction",
+            model.machine.network_bandwidth, "B/s", device("scale_out"));
+  }
+  if (replica.fidelity != Fidelity::calibrated || model.local_runtime) return;
+  input("processors", "multiprocessors of a device", model.machine.processors, "",
+        device("multiprocessors"));
+  result.inputs.push_back(
+      {"f", "latency factor of the device", model.machine.latency_factor, "1",
+       to_text(model.machine.latency_factor, 8),
+       fmt::format("(5 TFLOP/s x processors / P_{})^(1/4)", to_string(model.machine.wide))});
+}
+
 void Explainer::constants(bool with_prompts) {
-  if (replica.fidelity != Fidelity::calibrated) return;
-  const auto add = [&](const ConstantNote& note, const std::string& file) {
-    if (is_used(note.name, with_prompts))
-      result.inputs.push_back({note.name, note.meaning, std::nullopt, "", note.value,
-                               fmt::format("{}: {}, {}", file, note.source, note.date)});
+  // A local runtime's steps have constants of their own, see local_runtime of its profile.
+  if (replica.fidelity != Fidelity::calibrated || replica.model.local_runtime) return;
+  const auto add = [&](const ConstantNote& note, const std::vector<ConstantNote>& others,
+                       const char* owner, const std::string& file) {
+    if (!is_used(note.name, with_prompts)) return;
+    const bool twice = std::any_of(others.begin(), others.end(),
+                                   [&](const auto& other) { return other.name == note.name; });
+    result.inputs.push_back({twice ? fmt::format("{} ({})", note.name, owner) : note.name,
+                             note.meaning, std::nullopt, "", note.value,
+                             fmt::format("{}: {}, {}", file, note.source, note.date)});
   };
   const std::string& engine = scenario.engine.has_profile ? scenario.engine.name : "default";
-  for (const ConstantNote& note : entry.engine_constants) add(note, "engine profile " + engine);
-  for (const ConstantNote& note : kernels.notes) add(note, "kernels.json");
+  for (const ConstantNote& note : entry.engine_constants)
+    add(note, kernels.notes, "engine", "engine profile " + engine);
+  for (const ConstantNote& note : kernels.notes)
+    add(note, entry.engine_constants, "kernels", "kernels.json");
 }
 
 }  // namespace tokenroof::io

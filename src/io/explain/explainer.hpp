@@ -43,12 +43,17 @@ class Explainer {
   void context();
   void price();
   void cache_growth();
+  /// Links and processors of the device as far as a step's time depends on them.
+  void links_and_processors();
   /// Constants of kernels and engine that a calibrated step of this model uses.
   void constants(bool with_prompts);
 
  private:
   [[nodiscard]] bool is_used(std::string_view constant, bool with_prompts) const;
 };
+
+/// The kernels of one kind in a calibrated step under `load`, term by term.
+void explain_kernels(Explainer& to, const StepLoad<double>& load, OperatorKind kind);
 
 // Each fills the steps of its metrics; false for a metric of another part.
 bool explain_step(Explainer& to, std::string_view metric);

@@ -1,6 +1,8 @@
 // Weights, pool, concurrency, context; bytes of a cached token; lengths.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "explainer.hpp"
 
 namespace tokenroof::io {
@@ -87,6 +89,7 @@ void kv_bytes(Explainer& to) {
   to.input("b_k", fmt::format("bytes of a cache element, {}", format.name),
            format.bytes_per_element, "B", to.stated("/precision/kv_cache"));
   double sum = 0;
+  std::vector<std::string> shapes;
   for (const LayerGroup& group : model.groups) {
     const Attention& a = group.attention;
     const double bytes = layer_kv_bytes_per_token(a, format);
@@ -101,11 +104,23 @@ void kv_bytes(Explainer& to) {
                         a.compress_ratio > 1 ? fmt::format(" / {}", a.compress_ratio) : ""),
             total, "B/token");
     sum += total;
+    // Groups of another shape than the first add inputs of their own.
+    const std::string of = shapes.empty() ? "" : " of " + group.name;
+    if (std::find(shapes.begin(), shapes.end(), shape) != shapes.end()) continue;
+    shapes.push_back(shape);
+    const auto size = [&](const char* symbol, const char* meaning, double value, const char* key) {
+      to.input(symbol + of, meaning, value, "", to.model(key));
+    };
+    if (latent) {
+      size("d_c", "width of a latent cache entry", a.latent_rank, "kv_lora_rank");
+      size("d_r", "width of its rotary part", a.rotary_dim, "qk_rope_head_dim");
+      continue;
+    }
+    size("n_kv", "KV heads", a.kv_heads, "num_key_value_heads");
+    size("d_h", "head size", a.key_dim, "head_dim (or hidden_size / num_attention_heads)");
+    if (a.value_dim != a.key_dim) size("d_v", "head size of values", a.value_dim, "v_head_dim");
   }
   to.input("L", "layers", model.layers(), "", to.model("num_hidden_layers"));
-  to.input("n_kv, d_h", "KV heads and head size",
-           model.groups.empty() ? 0 : model.groups.front().attention.kv_heads, "",
-           to.model("num_key_value_heads, head_dim (or kv_lora_rank, qk_rope_head_dim)"));
   to.result.value = sum;
   to.step("sum: growth of the whole model's cache per token", sum, "B/token");
 }

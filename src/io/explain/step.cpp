@@ -57,12 +57,24 @@ std::string words_of(const Line& line) {
                      times.empty() ? "" : " -> ", fmt::join(times, " + "));
 }
 
-/// Parts of a step under `load`, scaled by `factor`.
-void add_parts(Explainer& to, const StepLoad<double>& load, double factor) {
+/// Parts of a step under `load`; those of a calibrated step term by term.
+void add_parts(Explainer& to, const StepLoad<double>& load) {
+  const bool kernels =
+      to.replica.fidelity == Fidelity::calibrated && !to.replica.model.local_runtime;
   for (const Line& line : lines_of(to.replica, load)) {
-    const double seconds = factor * line.time.total().base();
-    if (seconds > 0) to.part(words_of(line), seconds, "s");
+    const double seconds = line.time.total().base();
+    if (!(seconds > 0)) continue;
+    if (kernels) explain_kernels(to, load, line.kind);
+    to.part(words_of(line), seconds, "s");
   }
+}
+
+/// A local runtime has kernels of its own.
+void set_local_formula(Explainer& to) {
+  if (to.replica.fidelity != Fidelity::calibrated || !to.replica.model.local_runtime) return;
+  to.result.formula = "T = sum over operators of fixed + time of a local runtime's kernel + hops";
+  to.result.tex = R"(T = \sum_i (\tau_i + T_i) + T_{hops})";
+  to.result.section = "local-runtime";
 }
 
 /// The two sides of the ideal maximum.
@@ -106,12 +118,14 @@ void decode_step(Explainer& to) {
   add_model(to);
   to.bandwidth();
   to.peaks();
+  to.links_and_processors();
   to.constants(false);
+  set_local_formula(to);
   StepLoad<double> load = decode_load(decode.batch, decode.context.base());
   const Replica& replica = to.replica;
   load.query_tokens = replica.draft_tokens + 1;
   if (replica.fidelity == Fidelity::ideal) add_ideal_sides(to, load);
-  add_parts(to, load, 1);
+  add_parts(to, load);
   if (replica.draft_tokens > 0) {
     load.query_tokens = 1;
     const double drafts = replica.draft_tokens * replica.draft_cost;
@@ -131,10 +145,12 @@ void prefill_time(Explainer& to) {
   add_model(to);
   to.bandwidth();
   to.peaks();
+  to.links_and_processors();
   to.constants(true);
+  set_local_formula(to);
   const StepLoad<double> load = prefill_load(1.0, lengths.computed(), lengths.cached());
   if (to.replica.fidelity == Fidelity::ideal) add_ideal_sides(to, load);
-  add_parts(to, load, 1);
+  add_parts(to, load);
   to.step("sum", to.answer.prefill->time.base(), "s");
 }
 

@@ -95,9 +95,10 @@ class ObjectCutter {
       // Lines are those of the object; of a one-line object they say nothing.
       const bool one_line = text_.find('\n') + 1 == text_.size();
       const std::string reason = reason_of(error);
-      return broken_(place(begin_),
-                     one_line ? reason.substr(std::min(reason.find("column"), reason.size()))
-                              : "within the object, " + reason);
+      const std::size_t column = reason.find("column");
+      return broken_(place(begin_), one_line
+                                        ? reason.substr(column == std::string::npos ? 0 : column)
+                                        : "within the object, " + reason);
     }
     take_(object, place(begin_));
   }

@@ -122,6 +122,21 @@ class Comparison {
       result_.reserve_reason = "the log does not say how large the pool is";
       return;
     }
+    // Another split or other weights: the pool says nothing about this scenario's reserve.
+    for (const LogDifference& d : result_.differences)
+      if (d.key.starts_with("deployment.")) {
+        result_.reserve_reason =
+            fmt::format("the log ran with {} {}, the scenario has {}", d.key, d.logged, d.scenario);
+        return;
+      }
+    constexpr double same_weights = 0.1;  // engines pad and repack, by a few per cent
+    const auto weights = start_.value(Q::weights);
+    if (weights && *weights > 0 && std::abs(plan_.weights.base() / *weights - 1) > same_weights) {
+      result_.reserve_reason =
+          fmt::format("the log ran with other weights, {} a device against {}",
+                      to_text(Bytes::from_base(*weights)), to_text(plan_.weights));
+      return;
+    }
     const double fraction = scenario_.engine.memory_fraction;
     const double rest = plan_.visible.base() - plan_.weights.base();
     const double reserve =

@@ -45,7 +45,7 @@ std::string log_comparison_text(const LogComparison& comparison, Markup markup) 
     page.line(fmt::format("The log implies {}: --set \"{}\"", to_text(*comparison.reserve),
                           reserve_override(*comparison.reserve)));
   else
-    page.line("The log implies none: " + comparison.reserve_reason + ".");
+    page.line("No reserve can be read off the log: " + comparison.reserve_reason + ".");
   return page.text();
 }
 

@@ -152,7 +152,7 @@ Picture cost_picture(const Scenario& scenario, const PictureSettings& settings,
   const auto money_at = [&](double utilization) {
     paid.price.utilization = utilization;
     return detail::economics_of(subject.replica, paid, *subject.answer.decode,
-                                scenario.deployment.devices());
+                                scenario.deployment.devices(), subject.answer.serving.request_rate);
   };
   const auto shown = [](DollarsPerToken cost) { return cost / dollar_per_million_tokens; };
   // One step without traffic has no request: its output tokens are all there is to pay for.

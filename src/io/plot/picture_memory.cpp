@@ -33,7 +33,7 @@ std::vector<MemoryLine> bar_lines(const MemoryPlan& plan, const Subject& subject
   for (const MemoryLine& line : plan.lines()) {
     if (line.name == "unclaimed" && plan.deficit > Bytes{}) continue;
     if (line.name != "kv_pool") {
-      lines.push_back({line.name == "unclaimed" ? "left to others" : line.name, line.bytes});
+      lines.push_back(line);
       continue;
     }
     Bytes used;

@@ -9,7 +9,6 @@
 #include "tokenroof/io/units_text.hpp"
 
 namespace tokenroof::io::plot {
-namespace {
 
 std::string layout_text(const Scenario& scenario) {
   const Deployment& d = scenario.deployment;
@@ -31,6 +30,13 @@ std::string layout_text(const Scenario& scenario) {
   return text;
 }
 
+int devices_of(const Scenario& scenario) {
+  const Deployment& d = scenario.deployment;
+  if (const auto& pools = scenario.disaggregation)
+    return (pools->prefill_replicas + pools->decode_replicas) * d.devices_per_replica();
+  return d.devices();
+}
+
 std::string workload_text(const Workload& workload) {
   if (const auto* single = std::get_if<SingleStep>(&workload.traffic))
     return fmt::format("batch {} at {} tokens", to_text(single->batch.base()),
@@ -43,8 +49,6 @@ std::string workload_text(const Workload& workload) {
     return text + fmt::format(", concurrency {}", to_text(closed->concurrency.base()));
   return text + ", " + to_text(std::get<OpenLoop>(workload.traffic).arrival_rate);
 }
-
-}  // namespace
 
 Subject subject_of(const Scenario& scenario, const PictureSettings& settings) {
   Subject subject{reduce(scenario, settings.fidelity, settings.kernels),
@@ -65,14 +69,10 @@ std::string version_text(std::string_view version) { return fmt::format("tokenro
 std::string scenario_caption(const Scenario& scenario, const PictureSettings& settings) {
   const Engine& engine = scenario.engine;
   const std::string layout = layout_text(scenario);
-  int devices = scenario.deployment.devices();
-  if (const auto& pools = scenario.disaggregation)
-    devices = (pools->prefill_replicas + pools->decode_replicas) *
-              scenario.deployment.devices_per_replica();
   const std::string separator = " \u00b7 ";
   return version_text(settings.version) + separator +
-         fmt::format("{} on {} x {}{}", scenario.model.id, devices, scenario.accelerator.name,
-                     layout.empty() ? "" : " (" + layout + ")") +
+         fmt::format("{} on {} x {}{}", scenario.model.id, devices_of(scenario),
+                     scenario.accelerator.name, layout.empty() ? "" : " (" + layout + ")") +
          separator + engine.name + (engine.version.empty() ? "" : " " + engine.version) +
          separator +
          fmt::format("weights {}, KV cache {}", scenario.precision.of(Part::attention).name,

@@ -27,6 +27,12 @@ struct Subject {
   return {std::nullopt, std::move(reason)};
 }
 
+/// "TP 8, replicas 2"; empty for one device.
+[[nodiscard]] std::string layout_text(const Scenario& scenario);
+/// All devices, those of separate pools included.
+[[nodiscard]] int devices_of(const Scenario& scenario);
+/// "1024 tokens in, 512 out, 4 req/s".
+[[nodiscard]] std::string workload_text(const Workload& workload);
 /// "tokenroof 0.1.0 · llama-3.1-70b on 8 x H100 (TP 8) · vllm · ...": version and inputs.
 [[nodiscard]] std::string scenario_caption(const Scenario& scenario,
                                            const PictureSettings& settings);

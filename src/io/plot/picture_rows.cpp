@@ -9,6 +9,7 @@
 
 #include "io/page.hpp"
 #include "io/plot/picture_parts.hpp"
+#include "tokenroof/decide/objective.hpp"
 #include "tokenroof/io/sweep_io.hpp"
 #include "tokenroof/io/units_text.hpp"
 
@@ -42,6 +43,18 @@ std::string capital(std::string_view text) {
   if (!result.empty() && result[0] >= 'a' && result[0] <= 'z')
     result[0] = static_cast<char>(result[0] - 'a' + 'A');
   return result;
+}
+
+/// "ttft_p95 1 s, tpot_mean 50 ms".
+std::string objective_text(const Objective& objective) {
+  std::string text;
+  for (const ObjectiveLine& line : objective_lines(objective, {})) {
+    if (!line.limit) continue;
+    const bool rate = line.limit && std::string_view(line.name) == "tokens_per_s_per_user";
+    text += (text.empty() ? "" : ", ") + words(line.name) + " " +
+            (rate ? to_text(1 / line.limit->base(), 3) : to_text(*line.limit, 3));
+  }
+  return text.empty() ? "no objective" : text;
 }
 
 /// "workload.context_tokens" -> "context_tokens".
@@ -87,18 +100,18 @@ Picture plan_picture(const FleetRequest& wanted, const FleetPlan& plan, std::str
       {}};
   if (frontier.points.size() > 1) panel.series.push_back(std::move(frontier));
   panel.series.insert(panel.series.end(), series.begin(), series.end());
-  return {
-      Chart{.name = "plan",
-            .title = "Deployments that meet the objective: cost and speed",
-            .description =
-                fmt::format("{} deployments; the cheapest is {} x {} at {} USD per million tokens.",
-                            plan.deployments.size(), best.devices, device(0),
-                            to_text(best.cost_per_token / dollar_per_million_tokens, 3)),
-            .caption = version_text(version) + " \u00b7 " + wanted.scenario.model.id + " \u00b7 " +
-                       wanted.scenario.engine.name + " \u00b7 " +
-                       to_text(std::get<OpenLoop>(wanted.scenario.workload.traffic).arrival_rate),
-            .panels = {panel}},
-      {}};
+  return {Chart{.name = "plan",
+                .title = "Deployments that meet the objective: cost and speed",
+                .description = fmt::format(
+                    "{} deployments; the cheapest is {} x {} at {} USD per million tokens.",
+                    plan.deployments.size(), best.devices, device(0),
+                    to_text(best.cost_per_token / dollar_per_million_tokens, 3)),
+                .caption = version_text(version) + " \u00b7 " + wanted.scenario.model.id +
+                           " \u00b7 " + wanted.scenario.engine.name + " \u00b7 " +
+                           workload_text(wanted.scenario.workload) + " \u00b7 " +
+                           objective_text(wanted.scenario.objective),
+                .panels = {panel}},
+          {}};
 }
 
 Picture validation_picture(const ValidationReport& report, std::string_view metric,

@@ -117,8 +117,14 @@ Scenario scenario_of(const Row& row, Lookups& lookups) {
   return scenario;
 }
 
+/// The family of the model, or the model itself where the row names none.
+std::string_view family_of(const Row& row) {
+  const std::string_view family = row.text("family");
+  return family.empty() ? row.text("model_config") : family;
+}
+
 std::string configuration(const Row& row) {
-  return std::string(row.text("family")) + " " + std::string(row.text("gpu")) + " " +
+  return std::string(family_of(row)) + " " + std::string(row.text("gpu")) + " " +
          std::string(row.text("engine"));
 }
 
@@ -145,7 +151,8 @@ struct Run {
 void predict(Row& row, Lookups& lookups) {
   const double ttft = row.positive("ttft_ms"), tpot = row.positive("tpot_ms");
   const Scenario scenario = scenario_of(row, lookups);
-  for (const std::string_view dimension : {"family", "gpu", "engine", "weight_dtype", "lengths"})
+  row.group("family", family_of(row));
+  for (const std::string_view dimension : {"gpu", "engine", "weight_dtype", "lengths"})
     row.group(dimension, row.text(dimension));
   row.group("configuration", configuration(row));
   const Run run(row, scenario, lookups.kernels());
