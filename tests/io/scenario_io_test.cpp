@@ -147,7 +147,7 @@ TEST_CASE("length laws") {
   CHECK_THAT(refused("{\"uniform\": [1.0, 0.8]}"), Contains("ascending"));
   CHECK_THAT(refused("{\"uniform\": [-1, 0.8]}"), Contains("/workload/lengths/uniform/0"));
   CHECK_THAT(refused("{\"lognromal\": 1}"), Contains("did you mean \"lognormal\""));
-  CHECK_THAT(refused("{\"lognormal\": 0}"), Contains("greater than 0"));
+  CHECK_THAT(refused("{\"lognormal\": 0}"), Contains("above 0"));
   CHECK_THAT(refused(R"({"empirical": {"input": [1], "output": []}})"), Contains("same number"));
 }
 

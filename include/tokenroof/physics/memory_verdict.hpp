@@ -109,13 +109,7 @@ namespace detail {
                                             const Engine& engine, const Precision& precision,
                                             const Deployment& deployment, TokensPerRequest context,
                                             const MemoryOptions& options = {}) {
-  Verdict layout = layout_verdict(model, deployment);
-  if (layout.ok() && deployment.devices_per_replica() > 1 &&
-      !(device.scale_up.bandwidth > BytesPerSecond{}) && !device.scale_out)
-    layout = {
-        Outcome::invalid_layout,
-        "a replica of several devices needs a link between them; " + device.id + " states none",
-        "use one device a replica, or state scale_up of the accelerator"};
+  const Verdict layout = layout_verdict(model, deployment);
   if (!layout.ok()) {
     MemoryPlan none;
     none.visible = none.unclaimed =
@@ -126,6 +120,14 @@ namespace detail {
   }
   MemoryPlan plan = memory_lines(model, device, engine, precision, deployment, context, options);
   const bool fits = plan.deficit == Bytes{};
+  if (fits && deployment.devices_per_replica() > 1 &&
+      !(device.scale_up.bandwidth > BytesPerSecond{}) && !device.scale_out) {
+    plan.verdict = {
+        Outcome::invalid_layout,
+        "a replica of several devices needs a link between them; " + device.id + " states none",
+        "use one device a replica, or state scale_up of the accelerator"};
+    return plan;
+  }
   if (fits && (plan.concurrency >= 1 || context.base() <= 0)) return plan;
 
   const std::string tokens = std::to_string(static_cast<long long>(context.base())) + " tokens";
