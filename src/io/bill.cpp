@@ -122,8 +122,11 @@ std::string bill_text(const BillReport& report, const Scenario& scenario, Markup
   page.title(fmt::format("{} on {}", scenario.model.id, scenario.accelerator.id));
   TextTable figures({"figure", "value", "unit", "definition"});
   for (const BillFigure& f : bill_figures(report.bill, report.devices))
-    figures.row({words(f.name), f.value ? cell(f.value) : "unknown", std::string(f.unit),
-                 std::string(f.definition)});
+    figures.row({words(f.name),
+                 f.value                ? cell(f.value)
+                 : report.devices.price ? "-"
+                                        : "unknown",
+                 std::string(f.unit), std::string(f.definition)});
   page.table(figures);
   if (!report.devices.price)
     page.line("No price is known for this accelerator: give price.accelerator_hour.");

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "catch2/catch.hpp"
+#include "tokenroof/decide/estimate.hpp"
 
 using namespace tokenroof;
 using namespace tokenroof::io;
@@ -43,6 +44,30 @@ TEST_CASE("a small load on a 550B model takes one node of eight, not eleven", "[
   REQUIRE(plan.verdict.ok());
   CHECK(plan.deployments.front().devices == 8);
   CHECK(plan.deployments.front().deployment.replicas == 1);
+}
+
+TEST_CASE("what a plan says of a deployment is what an estimate of it says", "[fleet_io]") {
+  const FleetRequest request =
+      wanted("llama-3.1-8b", "h100-sxm-80gb", "40 req/s",
+             {.accelerators = {"h100-sxm-80gb", "h200-sxm-141gb"}, .precisions = {"fp8"}});
+  const KernelConstants kernels = catalog().kernels().constants;
+  const FleetPlan plan = plan_fleet(request, kernels);
+  REQUIRE(plan.deployments.size() > 2);
+  for (const PlannedDeployment& d : plan.deployments) {
+    Scenario scenario = request.scenario;
+    const FleetCandidate& candidate = request.candidates[d.candidate];
+    scenario.accelerator = candidate.accelerator;
+    scenario.precision = candidate.precision;
+    scenario.deployment = d.deployment;
+    scenario.price.accelerator = candidate.accelerator.price;
+    const Answer answer = estimate(scenario, Fidelity::calibrated, kernels);
+    CHECK(answer.verdict.ok());
+    CHECK(*answer.serving.ttft.mean / d.ttft == Approx(1).epsilon(0.01));
+    CHECK(*answer.serving.ttft.p95 / d.ttft_p95 == Approx(1).epsilon(0.01));
+    CHECK(*answer.serving.tpot.mean / d.tpot == Approx(1).epsilon(0.01));
+    CHECK(*answer.serving.utilization == Approx(d.load).epsilon(0.01));
+    CHECK(*answer.economics.total / d.cost_per_token == Approx(1).epsilon(1e-6));
+  }
 }
 
 TEST_CASE("candidates have prices, the scenario's own first and at its price", "[fleet_io]") {

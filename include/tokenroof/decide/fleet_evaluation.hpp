@@ -99,8 +99,9 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
   const double tokens = replica.lengths.prompt + replica.lengths.output;
   planned.cost_per_token = planned.cost / (open.arrival_rate * TokensPerRequest::from_base(tokens) *
                                            scenario.price.utilization);
-  set_latencies(replica, felt(open.arrival_rate / static_cast<double>(replicas)), overhead,
-                planned);
+  const RequestsPerSecond each = open.arrival_rate / static_cast<double>(replicas);
+  planned.load = each / felt.limit();
+  set_latencies(replica, felt(each), overhead, planned);
   return Evaluation::meets;
 }
 
