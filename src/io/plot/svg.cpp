@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "io/plot/layout.hpp"
+#include "io/xml_text.hpp"
 
 namespace tokenroof::io {
 namespace {
@@ -23,30 +24,6 @@ struct SchemeColours {
 };
 constexpr SchemeColours light{"#ffffff", "#1b1f24", "#57606a", "#e3e6ea"};
 constexpr SchemeColours dark{"#15191e", "#e8eaed", "#a4adb8", "#30363d"};
-
-/// Text for an element or an attribute. Control characters are not XML.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return out;
-}
 
 /// A coordinate: a hundredth of a pixel, no trailing zeros.
 std::string px(double value) {

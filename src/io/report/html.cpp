@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "io/json_out.hpp"
+#include "io/xml_text.hpp"
 #include "tokenroof/io/report.hpp"
 
 namespace tokenroof::io {
@@ -56,33 +57,6 @@ figure svg{min-width:0;max-height:104mm;width:auto}
 #pictures,#assumptions{break-before:page}
 }
 )css";
-
-/// Text for an element or an attribute. Control characters are not XML.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
-    }
-  }
-  return out;
-}
 
 /// What is not UTF-8, from the names of files, becomes U+FFFD.
 std::string valid(const std::string& text) {
