@@ -55,9 +55,10 @@ Point Subject::at(Fidelity fidelity, const KernelConstants& kernels) const {
   point.limits = limits_of(point.replica, scenario, batch);
   point.prompt_share = point.replica.prefill_share(lengths.computed(), lengths.cached());
   point.prompt_beside = point.replica.prefill_beside(lengths.computed(), lengths.cached(), batch);
-  const Seconds token_time = point.decode.step / point.replica.tokens_per_step;
-  point.request_seconds =
-      (point.prompt_share + lengths.output * token_time / std::max(1.0, batch)).base();
+  point.request_seconds = replica_seconds(point.replica, lengths.computed(), lengths.cached(),
+                                          lengths.output, point.decode)
+                              .total()
+                              .base();
   if (const auto* closed = std::get_if<ClosedLoopTraffic>(&scenario.workload.traffic)) {
     if (point.replica.admission >= 1) {
       const ClosedLoopLoad load = closed_loop_load(

@@ -165,6 +165,16 @@ struct TokenFlow {
   return bill;
 }
 
+/// Replica seconds of a request: a prompt of `computed` tokens after `cached` ones owns its share
+/// of prefill, `output` tokens theirs of the decode step at its batch.
+[[nodiscard]] inline ByClass<Seconds> replica_seconds(const Replica& replica, double computed,
+                                                      double cached, double output,
+                                                      const DecodeAnswer& decode) {
+  return request_time(replica.prefill_share(computed, cached), Seconds{}, output * token,
+                      Seconds(decode.step / replica.tokens_per_step),
+                      std::max(1.0, decode.batch) * token);
+}
+
 /// The kinds of requests of `workload` on a replica whose decode step is `decode`, `rate` in all:
 /// prompts take the time of their own length, output tokens their share of the step. A workload
 /// without classes gives one, called "all".
@@ -182,15 +192,13 @@ struct TokenFlow {
     const double prompt = kind.input.base();
     const double computed = std::max(1.0, prompt * (1 - kind.prefix_hit_rate));
     const double cached = std::max(0.0, prompt - computed);
-    classes.push_back({.name = kind.name,
-                       .rate = kind.share * rate,
-                       .input = TokensPerRequest::from_base(computed),
-                       .cached = TokensPerRequest::from_base(cached),
-                       .output = kind.output,
-                       .replica = request_time(replica.prefill_share(computed, cached), Seconds{},
-                                               kind.output * request,
-                                               Seconds(decode.step / replica.tokens_per_step),
-                                               std::max(1.0, decode.batch) * token)});
+    classes.push_back(
+        {.name = kind.name,
+         .rate = kind.share * rate,
+         .input = TokensPerRequest::from_base(computed),
+         .cached = TokensPerRequest::from_base(cached),
+         .output = kind.output,
+         .replica = replica_seconds(replica, computed, cached, kind.output.base(), decode)});
   }
   return classes;
 }

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "tokenroof/decide/answer.hpp"
+#include "tokenroof/decide/billing.hpp"
 #include "tokenroof/decide/economics.hpp"
 #include "tokenroof/decide/limits.hpp"
 #include "tokenroof/decide/replica.hpp"
@@ -101,10 +102,8 @@ namespace detail {
   const DollarsPerSecond price = *scenario.price.accelerator;
   answer.deployment_price = price * devices;
   const double per_replica = scenario.deployment.devices_per_replica();
-  const Seconds prompt = replica.prefill_share(lengths.computed(), lengths.cached());
-  const ByClass<Seconds> time = request_time(prompt, Seconds{}, lengths.output * token,
-                                             Seconds(decode.step / replica.tokens_per_step),
-                                             std::max(1.0, decode.batch) * token);
+  const ByClass<Seconds> time =
+      replica_seconds(replica, lengths.computed(), lengths.cached(), lengths.output, decode);
   if (traffic)
     answer.paid_over_busy = devices / per_replica / (served->base() * time.total().base());
   const ByClass<Dollars> bill =

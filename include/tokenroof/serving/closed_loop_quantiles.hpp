@@ -49,9 +49,11 @@ struct ClosedLoopQuantiles {
   const double left = std::max(0.0, mean - place - own);
   const double waited = std::min(left, (load.prompts_first ? 1 : 2) * step);
   const double partly = std::min(waited, step), ahead = left - waited;
+  const double samples = sample_mean(lengths);
   const auto quantile = [&](double p) {
     const double z = normal_quantile(p);
-    const double prompt = prefill * (slice_factor(lengths, load.prompt, p - 0.005, p + 0.005) - 1);
+    const double prompt =
+        prefill * (slice_factor(lengths, load.prompt, p - 0.005, p + 0.005, samples) - 1);
     const double off[] = {prompt, partly * (p - 0.5), ahead * (-std::log(1 - p) - 1),
                           z * place_deviation};
     double above = 0, below = 0;

@@ -57,9 +57,18 @@ class PrefillLaw {
   std::size_t size_ = 0;
 };
 
+/// Mean of the input samples of an empirical law, which its slices are measured by; 1 for others.
+[[nodiscard]] inline double sample_mean(const LengthLaw& law) {
+  if (law.kind != LengthLaw::Kind::empirical || law.input_samples.empty()) return 1;
+  double all = 0;
+  for (const double sample : law.input_samples) all += sample;
+  return all / static_cast<double>(law.input_samples.size());
+}
+
 /// Mean of the slice of a length law between its quantiles `low` < `high`, over the law's mean.
-[[nodiscard]] inline double slice_factor(const LengthLaw& law, double mean, double low,
-                                         double high) {
+/// `mean_of_samples` = sample_mean(law), taken once for all slices.
+[[nodiscard]] inline double slice_factor(const LengthLaw& law, double mean, double low, double high,
+                                         double mean_of_samples) {
   switch (law.kind) {
     case LengthLaw::Kind::uniform:
       return (law.low + (law.high - law.low) * 0.5 * (low + high)) / law.mean_factor();
@@ -81,13 +90,12 @@ class PrefillLaw {
       if (samples.empty()) return 1;
       const auto n = static_cast<double>(samples.size());
       const int points = static_cast<int>(std::clamp(std::ceil((high - low) * n), 1.0, 64.0));
-      double sum = 0, all = 0;
+      double sum = 0;
       for (int i = 0; i < points; ++i) {
         const double position = n * (low + (high - low) * (i + 0.5) / points);
         sum += samples[static_cast<std::size_t>(std::clamp(position, 0.0, n - 1))];
       }
-      for (const double sample : samples) all += sample;
-      return sum / points * n / all;
+      return sum / points / mean_of_samples;
     }
     case LengthLaw::Kind::fixed:
       break;
@@ -108,11 +116,12 @@ template <class PrefillTime>
                                          0.03, 0.02, 0.01, 0.005, 0.002, 0.0005, 0};
   PrefillLaw result;
   const bool constant = law.kind == LengthLaw::Kind::fixed;
+  const double samples = sample_mean(law);
   const std::size_t slices = constant ? 1 : above.size() - 1;
   for (std::size_t i = 0; i < slices; ++i) {
     const double low = constant ? 0 : 1 - above[i];
     const double high = constant ? 1 : 1 - above[i + 1];
-    const double tokens = mean.base() * slice_factor(law, mean.base(), low, high);
+    const double tokens = mean.base() * slice_factor(law, mean.base(), low, high, samples);
     const double weight = high - low;
     if (hit_probability > 0 && hit_share > 0)
       result.add(prefill_time(std::max(1.0, tokens * (1 - hit_share))), weight * hit_probability);

@@ -97,9 +97,8 @@ Picture open_load(const Scenario& scenario, const PictureSettings& settings, con
   load.mark(limit, fmt::format("limit {}{}", to_text(*serving.limit_rate, 3),
                                in_sight ? "" : ", asked " + to_text(asked.arrival_rate, 3)));
   load.mark(asked.arrival_rate.base(), fmt::format("asked {}", to_text(asked.arrival_rate, 3)));
-  if (serving.objective_rate &&
-      *serving.objective_rate<0.995 * *serving.limit_rate&& * serving.objective_rate>
-           RequestsPerSecond{})
+  const auto& within = serving.objective_rate;
+  if (within && within->base() > 0 && within->base() < 0.995 * serving.limit_rate->base())
     load.mark(serving.objective_rate->base(),
               fmt::format("within the objective {}", to_text(*serving.objective_rate, 3)));
   load.objective(scenario.objective);
