@@ -36,7 +36,8 @@ int run(const Options& options, const BillOptions& own) {
   deliver(options,
           {.text = [&](io::Markup markup) { return io::bill_text(report, entry.scenario, markup); },
            .json = [&] { return io::bill_json(report, TOKENROOF_VERSION); },
-           .csv = [&](std::ostream& out) { io::write_bill_csv(report, out); }});
+           .csv = [&](std::ostream& out,
+                      io::CsvDialect dialect) { io::write_bill_csv(report, out, dialect); }});
   return answered;
 }
 

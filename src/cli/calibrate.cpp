@@ -93,8 +93,8 @@ std::string text(const io::EngineCalibration& result, io::Markup markup) {
   return page.text();
 }
 
-void csv_rows(const io::EngineCalibration& result, std::ostream& out) {
-  io::CsvWriter csv(out);
+void csv_rows(const io::EngineCalibration& result, std::ostream& out, io::CsvDialect dialect) {
+  io::CsvWriter csv(out, dialect);
   csv.header({"constant", "value", "fitted", "at_bound", "standard_error", "reason"});
   for (const FittedParameter& p : result.fit.parameters) {
     csv.cell(p.name).cell(p.value).cell(p.fitted).cell(p.at_bound);
@@ -109,7 +109,8 @@ int run(const Options& options, const CalibrateOptions& own) {
     io::write_file(own.profile, io::write_engine(result.profile));
   deliver(options, {.text = [&](io::Markup markup) { return text(result, markup); },
                     .json = [&] { return json_text(result); },
-                    .csv = [&](std::ostream& out) { csv_rows(result, out); }});
+                    .csv = [&](std::ostream& out,
+                               io::CsvDialect dialect) { csv_rows(result, out, dialect); }});
   return result.fit.ok() ? answered : infeasible;
 }
 

@@ -31,7 +31,10 @@ int calibrate_log(const Options& options, const std::string& log, const std::str
   deliver(options,
           {.text = [&](io::Markup markup) { return io::log_comparison_text(comparison, markup); },
            .json = [&] { return io::log_comparison_json(comparison, TOKENROOF_VERSION); },
-           .csv = [&](std::ostream& out) { io::write_log_comparison_csv(comparison, out); }});
+           .csv =
+               [&](std::ostream& out, io::CsvDialect dialect) {
+                 io::write_log_comparison_csv(comparison, out, dialect);
+               }});
   return answered;
 }
 

@@ -30,7 +30,10 @@ int run(const Options& options, std::vector<std::string> specs) {
                                                    ShownSettings::all, markup);
                         },
                     .json = [&] { return side_by_side_json("compare", candidates); },
-                    .csv = [&](std::ostream& out) { write_side_by_side_csv(candidates, out); }});
+                    .csv =
+                        [&](std::ostream& out, io::CsvDialect dialect) {
+                          write_side_by_side_csv(candidates, out, dialect);
+                        }});
   // There is an answer if any candidate is one.
   for (const Candidate& one : candidates)
     if (one.answer.verdict.ok()) return answered;

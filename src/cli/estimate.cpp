@@ -53,7 +53,8 @@ int run(const Options& options, const EstimateOptions& own) {
              return io::answer_text(answer, entry, markup, colour);
            },
        .json = [&] { return io::answer_json(answer, entry, TOKENROOF_VERSION); },
-       .csv = [&](std::ostream& out) { io::write_answer_csv(answer, entry, out); }},
+       .csv = [&](std::ostream& out,
+                  io::CsvDialect dialect) { io::write_answer_csv(answer, entry, out, dialect); }},
       [&] { return picture_of(entry, answer, own, data); }, exit_of(answer.verdict));
 }
 

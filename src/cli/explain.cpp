@@ -20,13 +20,15 @@ int run(const Options& options, const ExplainArguments& arguments) {
   const io::ScenarioEntry entry = scenario(options, data);
   const io::Explanation explanation =
       io::explain(entry, fidelity(options), data.kernels(), arguments.metric);
-  deliver(options,
-          {.text =
-               [&](io::Markup markup) {
-                 return io::explanation_text(explanation, arguments.tex, markup);
-               },
-           .json = [&] { return io::explanation_json(explanation, TOKENROOF_VERSION); },
-           .csv = [&](std::ostream& out) { io::write_explanation_csv(explanation, out); }});
+  deliver(options, {.text =
+                        [&](io::Markup markup) {
+                          return io::explanation_text(explanation, arguments.tex, markup);
+                        },
+                    .json = [&] { return io::explanation_json(explanation, TOKENROOF_VERSION); },
+                    .csv =
+                        [&](std::ostream& out, io::CsvDialect dialect) {
+                          io::write_explanation_csv(explanation, out, dialect);
+                        }});
   return explanation.value ? answered : infeasible;
 }
 

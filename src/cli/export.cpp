@@ -24,6 +24,7 @@ struct ExportOptions {
 
 void check(const Options& options) {
   if (!options.format.empty()) throw UsageError("--format: a workbook has one format, .xlsx");
+  if (options.csv_dialect != "comma") throw UsageError("--csv-dialect: a workbook is no CSV");
   if (same_file(options.output, options.spec))
     throw UsageError("-o would replace the file that is read");
   if (options.output == "-" && ::isatty(STDOUT_FILENO) == 1)

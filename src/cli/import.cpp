@@ -37,9 +37,11 @@ int run(const Options& options, const ImportArguments& own) {
   Options as_rows = options;  // rows are for programs: CSV unless another format is asked for
   if (options.format.empty() && output_format(options) == OutputFormat::table)
     as_rows.format = "csv";
-  deliver(as_rows, {.text = [&](io::Markup markup) { return io::import_text(rows, markup); },
-                    .json = [&] { return io::import_json(rows, TOKENROOF_VERSION); },
-                    .csv = [&](std::ostream& out) { io::write_import_csv(rows, out); }});
+  deliver(as_rows,
+          {.text = [&](io::Markup markup) { return io::import_text(rows, markup); },
+           .json = [&] { return io::import_json(rows, TOKENROOF_VERSION); },
+           .csv = [&](std::ostream& out,
+                      io::CsvDialect dialect) { io::write_import_csv(rows, out, dialect); }});
   const OutputFormat format = output_format(as_rows);
   if (!options.quiet && format == OutputFormat::csv) report(rows);
   return answered;
@@ -69,6 +71,8 @@ const Verb import_verb{
     "  tokenroof import bench.json --accelerator h100-sxm-80gb --tp 8 | tokenroof validate -\n"
     "  tokenroof import server.log --accelerator h100-sxm-80gb --format table\n"
     "  tokenroof import agg_*.json --as closed_loop -o rows.csv\n"
+    "  tokenroof import profile_export.jsonl --model qwen3-32b --accelerator h100 --tp 2 "
+    "--concurrency 32\n"
     "Reads vllm bench serve, AIPerf, GenAI-Perf, InferenceX, aiconfigurator, and the logs of\n"
     "vLLM, SGLang, TensorRT-LLM and llama.cpp.",
     declare};

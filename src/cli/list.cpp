@@ -154,8 +154,8 @@ std::string text(const Listing& list, io::Markup markup) {
   return io::Page(markup).table(table).text();
 }
 
-void csv_rows(const Listing& list, std::ostream& out) {
-  io::CsvWriter csv(out);
+void csv_rows(const Listing& list, std::ostream& out, io::CsvDialect dialect) {
+  io::CsvWriter csv(out, dialect);
   csv.header(list.columns);
   for (const Json& row : list.rows) {
     for (const std::string& column : list.columns) {
@@ -188,7 +188,8 @@ int run(const Options& options, const std::string& what) {
                           json[what] = list.rows;
                           return io::dump(json);
                         },
-                    .csv = [&](std::ostream& out) { csv_rows(list, out); }});
+                    .csv = [&](std::ostream& out,
+                               io::CsvDialect dialect) { csv_rows(list, out, dialect); }});
   return answered;
 }
 

@@ -29,6 +29,10 @@ void add_answer_options(CLI::App& app, Options& options) {
   app.add_flag_callback(
          "--json", [&options] { options.format = "json"; }, "Same as --format json")
       ->excludes(format);
+  app.add_option("--csv-dialect", options.csv_dialect,
+                 "semicolon: CSV for spreadsheets whose decimals have a comma")
+      ->check(CLI::IsMember({"comma", "semicolon"}))
+      ->capture_default_str();
   app.add_option("--data", options.data,
                  "Folder with accelerators, models and engines, in place of the built-in ones "
                  "[environment: TOKENROOF_DATA]")

@@ -154,8 +154,8 @@ std::string text(const ModelFacts& facts, io::Markup markup) {
   return page.text();
 }
 
-void csv_rows(const ModelFacts& facts, std::ostream& out) {
-  io::CsvWriter csv(out);
+void csv_rows(const ModelFacts& facts, std::ostream& out, io::CsvDialect dialect) {
+  io::CsvWriter csv(out, dialect);
   std::vector<std::string> header = {"model"};
   for (const ModelNumber& row : model_numbers) header.emplace_back(row.key);
   header.emplace_back("schema_version");
@@ -180,7 +180,7 @@ int run(const Options& options, const ModelOptions& own) {
       options, own.plot,
       {.text = [&](io::Markup markup) { return text(facts, markup); },
        .json = [&] { return json_text(facts); },
-       .csv = [&](std::ostream& out) { csv_rows(facts, out); }},
+       .csv = [&](std::ostream& out, io::CsvDialect dialect) { csv_rows(facts, out, dialect); }},
       [&] { return io::model_picture(facts.model, TOKENROOF_VERSION); }, answered);
 }
 

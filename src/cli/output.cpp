@@ -85,7 +85,8 @@ void deliver(const Options& options, const Renderings& renderings) {
       file.stream() << renderings.json();
       break;
     case OutputFormat::csv:
-      renderings.csv(file.stream());
+      renderings.csv(file.stream(), options.csv_dialect == "semicolon" ? io::CsvDialect::semicolon()
+                                                                       : io::CsvDialect::rfc4180());
       break;
   }
   file.commit();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/verb.hpp"
+#include "tokenroof/io/csv.hpp"
 #include "tokenroof/io/validate.hpp"
 
 namespace tokenroof::cli {
@@ -21,7 +22,7 @@ enum class OutputFormat { table, json, csv, markdown };
 struct Renderings {
   std::function<std::string(io::Markup)> text;  ///< table and markdown
   std::function<std::string()> json;
-  std::function<void(std::ostream&)> csv;
+  std::function<void(std::ostream&, io::CsvDialect)> csv;
 };
 
 /// Whether a line that rewrites itself on standard error helps: a terminal that can, no --quiet.

@@ -38,7 +38,8 @@ int run(const Options& options, const PlanOptions& own) {
       {.text =
            [&](io::Markup markup) { return io::fleet_text(wanted, plan, own.most, markup, pools); },
        .json = [&] { return io::fleet_json(wanted, plan, own.most, TOKENROOF_VERSION, pools); },
-       .csv = [&](std::ostream& out) { io::write_fleet_csv(wanted, plan, out); }},
+       .csv = [&](std::ostream& out,
+                  io::CsvDialect dialect) { io::write_fleet_csv(wanted, plan, out, dialect); }},
       [&] { return io::plan_picture(wanted, plan, TOKENROOF_VERSION); }, exit_of(plan.verdict));
 }
 

@@ -257,8 +257,9 @@ std::string side_by_side_json(std::string_view kind, const std::vector<Candidate
   return io::dump(json);
 }
 
-void write_side_by_side_csv(const std::vector<Candidate>& candidates, std::ostream& out) {
-  io::CsvWriter csv(out);
+void write_side_by_side_csv(const std::vector<Candidate>& candidates, std::ostream& out,
+                            io::CsvDialect dialect) {
+  io::CsvWriter csv(out, dialect);
   std::vector<std::string> header{"candidate"};
   for (const Setting& setting : settings) {
     header.emplace_back(setting.key);
@@ -271,7 +272,7 @@ void write_side_by_side_csv(const std::vector<Candidate>& candidates, std::ostre
   csv.header(header);
   for (const Candidate& one : candidates) {
     csv.cell(one.name);
-    for (const Setting& setting : settings) csv.cell(setting.text(one.entry.scenario));
+    for (const Setting& setting : settings) csv.value(setting.text(one.entry.scenario));
     for (const Metric& metric : metrics()) csv.cell(number_of(one, metric));
     for (const AtObjective& row : at_objective()) csv.cell(row.value(one));
     csv.cell(one.answer.decode ? to_string(one.answer.decode->bound) : "");

@@ -30,6 +30,7 @@ enum class ShownSettings { all, differing };
 [[nodiscard]] std::string side_by_side_json(std::string_view kind,
                                             const std::vector<Candidate>& candidates);
 /// One row per candidate: its name, settings, metrics, status, reason, schema_version.
-void write_side_by_side_csv(const std::vector<Candidate>& candidates, std::ostream& out);
+void write_side_by_side_csv(const std::vector<Candidate>& candidates, std::ostream& out,
+                            io::CsvDialect dialect);
 
 }  // namespace tokenroof::cli

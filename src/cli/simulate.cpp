@@ -62,7 +62,8 @@ int run(const Options& options, const SimulateOptions& own) {
       {.text =
            [&](io::Markup markup) { return io::simulation_text(result, entry.scenario, markup); },
        .json = [&] { return io::simulation_json(result, entry.scenario, TOKENROOF_VERSION); },
-       .csv = [&](std::ostream& out) { io::write_simulation_csv(result, out); }},
+       .csv = [&](std::ostream& out,
+                  io::CsvDialect dialect) { io::write_simulation_csv(result, out, dialect); }},
       [&] {
         return io::simulation_picture(
             result, entry.scenario,

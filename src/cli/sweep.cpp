@@ -18,7 +18,6 @@ namespace {
 struct SweepArguments {
   std::vector<std::string> axes, metrics;
   std::string shard = "1/1";
-  std::string dialect = "comma";
   unsigned threads = 0;
   PlotOptions plot;
 };
@@ -105,8 +104,6 @@ int run(Options options, const SweepArguments& arguments) {
       .threads = arguments.threads,
       .progress = progress_line(options)};
   if (sweep.threads == 0) sweep.threads = std::max(1u, std::thread::hardware_concurrency());
-  const auto dialect =
-      arguments.dialect == "semicolon" ? io::CsvDialect::semicolon() : io::CsvDialect::rfc4180();
   return deliver_with_plot(
       options, arguments.plot,
       {.text =
@@ -129,7 +126,7 @@ int run(Options options, const SweepArguments& arguments) {
              return io::dump(json);
            },
        .csv =
-           [&](std::ostream& out) {
+           [&](std::ostream& out, io::CsvDialect dialect) {
              io::write_sweep_csv(document, data, grid, sweep, out, dialect);
            }},
       [&] {
@@ -158,10 +155,6 @@ Action declare(CLI::App& app, Options& options) {
   app.add_option("--shard", arguments->shard,
                  "K/N: the K-th of N contiguous parts. Parts one after another are the whole; only "
                  "the first has a header")
-      ->capture_default_str();
-  app.add_option("--csv-dialect", arguments->dialect,
-                 "semicolon: for spreadsheets whose decimals have a comma")
-      ->check(CLI::IsMember({"comma", "semicolon"}))
       ->capture_default_str();
   app.add_option("--threads", arguments->threads, "0: as many as there are processors")
       ->capture_default_str();

@@ -26,7 +26,8 @@ int run(const Options& options, const ValidateOptions& own) {
       options, own.plot,
       {.text = [&](io::Markup markup) { return io::validation_text(report, markup); },
        .json = [&] { return io::validation_json(report, TOKENROOF_VERSION); },
-       .csv = [&](std::ostream& out) { io::write_validation_csv(report, out); }},
+       .csv = [&](std::ostream& out,
+                  io::CsvDialect dialect) { io::write_validation_csv(report, out, dialect); }},
       [&] { return io::validation_picture(report, own.metric, TOKENROOF_VERSION); },
       report.evaluated > 0 ? answered : infeasible);
 }

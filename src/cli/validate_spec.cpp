@@ -113,26 +113,28 @@ std::string json_text(const Read& file) {
   return io::dump(json);
 }
 
-void csv_rows(const Read& file, std::ostream& out) {
-  io::CsvWriter csv(out);
+void csv_rows(const Read& file, std::ostream& out, io::CsvDialect dialect) {
+  io::CsvWriter csv(out, dialect);
   csv.header({"key", "value", "origin"});
   for (const io::DefaultUsed& used : file.defaults_used)
-    csv.cell(used.pointer).cell(used.value).cell(used.origin).end_row();
+    csv.cell(used.pointer).value(used.value).cell(used.origin).end_row();
 }
 
 int run(const Options& options, const SpecOptions& own) {
   if (!own.schema.empty()) {
     const auto schema = [&](auto&&...) { return io::schema(own.schema); };
-    deliver(options, {.text = schema, .json = schema, .csv = [&](std::ostream& out) {
-                        out << io::schema(own.schema);
-                      }});
+    deliver(options,
+            {.text = schema, .json = schema, .csv = [&](std::ostream& out, io::CsvDialect) {
+               out << io::schema(own.schema);
+             }});
     return answered;
   }
   if (options.spec.empty()) throw UsageError("FILE is required");
   const Read file = read(options, own.kind);
   deliver(options, {.text = [&](io::Markup markup) { return text(file, options, markup); },
                     .json = [&] { return json_text(file); },
-                    .csv = [&](std::ostream& out) { csv_rows(file, out); }});
+                    .csv = [&](std::ostream& out,
+                               io::CsvDialect dialect) { csv_rows(file, out, dialect); }});
   return answered;
 }
 
@@ -146,8 +148,12 @@ Action declare(CLI::App& app, Options& options) {
   for (const Kind& kind : kinds()) names.emplace_back(kind.name);
   app.add_option("--kind", own->kind, "What the file is meant to be. Default: by its keys")
       ->check(CLI::IsMember(names));
-  app.add_option("--schema", own->schema, "Print the JSON Schema of a kind of files, for an editor")
-      ->check(CLI::IsMember(io::schema_names()));
+  std::vector<std::string> schemas = io::schema_names();
+  for (std::string& verb : io::answer_schema_names()) schemas.push_back(std::move(verb));
+  app.add_option("--schema", own->schema,
+                 "Print the JSON Schema of a kind of files, for an editor, or of a verb's JSON "
+                 "answer")
+      ->check(CLI::IsMember(schemas));
   add_overrides(app, options);
   return [&options, own] { return run(options, *own); };
 }
@@ -161,6 +167,7 @@ const Verb validate_spec_verb{
     "  cat scenario.json | tokenroof validate-spec -\n"
     "  tokenroof validate-spec my-gpu.json --kind accelerator\n"
     "  tokenroof validate-spec --schema scenario -o scenario.schema.json\n"
+    "  tokenroof validate-spec --schema estimate -o estimate.schema.json\n"
     "Exit code 3 and one line a fault when it is not valid.",
     declare};
 

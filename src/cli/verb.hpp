@@ -61,7 +61,8 @@ inline constexpr ExitMeaning exit_meanings[] = {{answered, "answered"},
 struct Options {
   std::string format;  ///< table, json, csv, markdown; empty: by the ending of `output`, else table
   std::string output = "-";
-  std::string data;  ///< folder in place of the embedded data
+  std::string csv_dialect = "comma";  ///< comma, semicolon
+  std::string data;                   ///< folder in place of the embedded data
   bool quiet = false;
 
   std::string spec;

@@ -32,13 +32,15 @@ int before_and_after(const Options& options) {
   }
   both.push_back({"after", document.read(data), {}});
   for (Candidate& one : both) one.answer = estimate(one.entry.scenario, fidelity(options), kernels);
-  deliver(options, {.text =
-                        [&](io::Markup markup) {
-                          return side_by_side_text("What if " + change, both,
-                                                   ShownSettings::differing, markup);
-                        },
-                    .json = [&] { return side_by_side_json("what-if", both); },
-                    .csv = [&](std::ostream& out) { write_side_by_side_csv(both, out); }});
+  deliver(options,
+          {.text =
+               [&](io::Markup markup) {
+                 return side_by_side_text("What if " + change, both, ShownSettings::differing,
+                                          markup);
+               },
+           .json = [&] { return side_by_side_json("what-if", both); },
+           .csv = [&](std::ostream& out,
+                      io::CsvDialect dialect) { write_side_by_side_csv(both, out, dialect); }});
   return exit_of(both.back().answer.verdict);
 }
 
@@ -101,8 +103,8 @@ io::Json json(const std::vector<Sensitivity>& all) {
   return json;
 }
 
-void write_csv(const std::vector<Sensitivity>& all, std::ostream& out) {
-  io::CsvWriter csv(out);
+void write_csv(const std::vector<Sensitivity>& all, std::ostream& out, io::CsvDialect dialect) {
+  io::CsvWriter csv(out, dialect);
   csv.header({"result", "driver", "elasticity", "elasticity_below", "elasticity_above", "factor",
               "result_divided", "result_multiplied", "schema_version"});
   for (const Sensitivity& one : all)
@@ -128,7 +130,8 @@ int sensitivities(const Options& options) {
     all.push_back({result, elasticities(replica, at, result), tornado(replica, at, result, moved)});
   deliver(options, {.text = [&](io::Markup markup) { return text(all, at, markup); },
                     .json = [&] { return io::dump(json(all)); },
-                    .csv = [&](std::ostream& out) { write_csv(all, out); }});
+                    .csv = [&](std::ostream& out,
+                               io::CsvDialect dialect) { write_csv(all, out, dialect); }});
   return exit_of(answer.verdict);
 }
 

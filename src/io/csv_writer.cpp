@@ -55,6 +55,13 @@ char* CsvWriter::room(std::size_t bytes) {
   return buffer_.data() + used_;
 }
 
+void CsvWriter::take_number(char* begin, std::size_t length) {
+  if (dialect_.decimal != '.')
+    if (void* point = std::memchr(begin, '.', length))
+      *static_cast<char*>(point) = dialect_.decimal;
+  used_ += length;
+}
+
 void CsvWriter::separate() {
   if (column_++ == 0) return;
   *room(1) = dialect_.separator;
@@ -77,11 +84,19 @@ CsvWriter& CsvWriter::cell(double number) {
   if (!std::isfinite(number)) return *this;
   char* begin = room(longest_number);
   const char* end = std::to_chars(begin, begin + longest_number, number).ptr;
-  const auto length = static_cast<std::size_t>(end - begin);
-  if (dialect_.decimal != '.')
-    if (void* point = std::memchr(begin, '.', length))
-      *static_cast<char*>(point) = dialect_.decimal;
-  used_ += length;
+  take_number(begin, static_cast<std::size_t>(end - begin));
+  return *this;
+}
+
+CsvWriter& CsvWriter::value(std::string_view text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || !std::isfinite(number)) return cell(text);
+  separate();
+  char* begin = room(text.size());
+  std::memcpy(begin, text.data(), text.size());
+  take_number(begin, text.size());
   return *this;
 }
 

@@ -51,7 +51,11 @@ class Import(tool.ToolTest):
             self.assertNotEqual(predicted(*options)["ttft_ms"], usual["ttft_ms"], options)
 
     def test_every_kind_of_file(self):
+        load = (*H100, "--tp", "2", "--model", "qwen3-32b", "--concurrency", "4")
         for name, options, kind, rows in [("aiperf.json", (*H100, "--tp", "2"), "closed_loop", 1),
+                                          ("aiperf_run.csv", load, "closed_loop", 1),
+                                          ("aiperf_requests.jsonl", load, "closed_loop", 1),
+                                          ("aiconfigurator_pools.csv", (), "measurements", 2),
                                           ("inferencex.json", (), "closed_loop", 2),
                                           ("aiconfigurator.csv", (), "closed_loop", 1),
                                           ("sglang.log", H100, "capacity", 1)]:

@@ -71,6 +71,15 @@ TEST_CASE("text that looks like a formula is disarmed, numbers are not, and both
   CHECK_FALSE(reader.next());
 }
 
+TEST_CASE("values that a person wrote keep their digits") {
+  const auto fill = [](CsvWriter& w) {
+    w.header({"a", "b", "c", "d", "e"});
+    w.value("0.90").value("-1e-3").value("3.35 TB/s").value("inf").value("").end_row();
+  };
+  CHECK(written(fill) == "a,b,c,d,e\r\n0.90,-1e-3,3.35 TB/s,inf,\r\n");
+  CHECK(written(fill, CsvDialect::semicolon()) == "a;b;c;d;e\r\n0,90;-1e-3;3.35 TB/s;inf;\r\n");
+}
+
 TEST_CASE("the semicolon dialect and the byte-order mark") {
   CsvDialect dialect = CsvDialect::semicolon();
   dialect.byte_order_mark = true;

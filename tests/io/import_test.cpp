@@ -1,39 +1,14 @@
 #include "tokenroof/io/import.hpp"
 
-#include <fstream>
 #include <sstream>
 
-#include "catch2/catch.hpp"
-#include "tokenroof/core/error.hpp"
+#include "import_fixtures.hpp"
 
 using namespace tokenroof;
 using namespace tokenroof::io;
+using namespace tokenroof::test;
 
 namespace {
-
-using Stated = std::vector<std::pair<std::string, std::string>>;
-const Stated h100 = {{"gpu", "h100-sxm-80gb"}};
-const Stated h100_tp2 = {{"gpu", "h100-sxm-80gb"}, {"tp", "2"}};
-
-ImportedRows import_text_of(const std::string& text, const Stated& stated,
-                            const std::string& as = {}, const std::string& from = {}) {
-  std::istringstream in(text);
-  ImportOptions options;
-  options.stated = stated;
-  options.as = as;
-  options.from = from;
-  return import_stream(in, "file", Catalog(), options);
-}
-std::string text_of(const std::string& name) {
-  std::ifstream in(TOKENROOF_TEST_DIR "/io/import/" + name, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  REQUIRE(!text.str().empty());
-  return text.str();
-}
-ImportedRows import_of(const std::string& name, const Stated& stated, const std::string& as = {}) {
-  return import_text_of(text_of(name), stated, as);
-}
 
 /// A result of `vllm bench serve` with one key replaced.
 std::string bench(const std::string& key = {}, const std::string& value = {}) {
@@ -50,19 +25,11 @@ std::string bench(const std::string& key = {}, const std::string& value = {}) {
       json += (json.size() > 1 ? ", \"" : "\"") + name + "\": " + (name == key ? value : stated);
   return json + "}";
 }
-std::string message(const std::string& text, const Stated& stated = h100_tp2) {
-  try {
-    (void)import_text_of(text, stated);
-  } catch (const SpecError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 }  // namespace
 
 TEST_CASE("vllm bench: one pretty-printed result", "[import]") {
-  const ImportedRows rows = import_of("vllm_bench.json", h100);
+  const ImportedRows rows = import_of("vllm_bench.json", on_h100);
   CHECK(rows.kind == "closed_loop");
   REQUIRE(rows.rows.size() == 1);
   const ImportCells& row = rows.rows[0];
@@ -88,9 +55,9 @@ TEST_CASE("vllm bench: one pretty-printed result", "[import]") {
 
 TEST_CASE("vllm bench: results appended line by line, some torn", "[import]") {
   CHECK_THROWS_WITH(
-      import_of("vllm_bench_appended.json", h100),
+      import_of("vllm_bench_appended.json", on_h100),
       Catch::Contains("1 closed_loop, 1 measurements, 1 open_loop") && Catch::Contains("--as"));
-  const ImportedRows closed = import_of("vllm_bench_appended.json", h100, "closed_loop");
+  const ImportedRows closed = import_of("vllm_bench_appended.json", on_h100, "closed_loop");
   REQUIRE(closed.rows.size() == 1);
   CHECK(closed.rows[0].text("id") == "file:1");
   CHECK(*closed.rows[0].number("tpot_ms") == 19.5);
@@ -100,7 +67,7 @@ TEST_CASE("vllm bench: results appended line by line, some torn", "[import]") {
   CHECK(closed.skipped[1].reason ==
         "line 5: /mean_tpot_ms: expected a number, found the text \"97%\"");
 
-  const ImportedRows open = import_of("vllm_bench_appended.json", h100, "open_loop");
+  const ImportedRows open = import_of("vllm_bench_appended.json", on_h100, "open_loop");
   REQUIRE(open.rows.size() == 1);
   CHECK(*open.rows[0].number("request_rate_per_s") == 2.5);
   CHECK(*open.rows[0].number("ttft_p90_ms") == 480.5);
@@ -109,31 +76,11 @@ TEST_CASE("vllm bench: results appended line by line, some torn", "[import]") {
   // Outputs of 128, 256, 256, 384: mean 256, sqrt(3 x 8192) = 156.8 to either side.
   CHECK(open.rows[0].text("lengths") == "uniform 0.39-1.61");
 
-  const ImportedRows all = import_of("vllm_bench_appended.json", h100, "measurements");
+  const ImportedRows all = import_of("vllm_bench_appended.json", on_h100, "measurements");
   REQUIRE(all.rows.size() == 1);
   CHECK(*all.rows[0].number("value") == 5100.5);
   CHECK(all.rows[0].text("metric") == "output_tokens_per_s_total");
   CHECK_FALSE(all.rows[0].has("batch"));
-}
-
-TEST_CASE("AIPerf: units are those of the file", "[import]") {
-  const ImportedRows rows = import_of("aiperf.json", h100_tp2);
-  CHECK(rows.kind == "closed_loop");
-  const ImportCells& row = rows.rows.at(0);
-  CHECK(row.text("model_config") == "Qwen/Qwen3-32B");
-  CHECK(*row.number("concurrency") == 32);
-  CHECK(*row.number("requests") == 320);
-  CHECK(*row.number("ttft_ms") == 410.2);
-  CHECK(*row.number("tpot_ms") == Approx(31.8));  // 31,800 us
-  CHECK(*row.number("tpot_p99_ms") == Approx(38.9));
-  CHECK(*row.number("e2e_mean_ms") == 4450.5);
-  CHECK(*row.number("duration_s") == Approx(44.4));
-  const std::string wrong = R"({"time_to_first_token": {"unit": "tokens", "avg": 3}})";
-  CHECK(message(wrong).find("/time_to_first_token/unit: expected a unit of time") !=
-        std::string::npos);
-  const std::string percent = R"({"time_to_first_token": {"unit": "ms", "avg": "3%"}})";
-  CHECK(message(percent).find("/time_to_first_token/avg: expected a number, found the text") !=
-        std::string::npos);
 }
 
 TEST_CASE("InferenceX: seconds, devices, layouts; what rows cannot state is left out", "[import]") {
@@ -186,8 +133,48 @@ TEST_CASE("aiconfigurator: another tool's predictions", "[import]") {
   CHECK(rows.skipped[0].reason.find("line 3") == 0);
 }
 
+TEST_CASE("aiconfigurator: separate pools are a prefill and a decode worker", "[import]") {
+  const ImportedRows rows = import_of("aiconfigurator_pools.csv", {});
+  CHECK(rows.kind == "measurements");
+  REQUIRE(rows.rows.size() == 2);
+  const ImportCells& prefill = rows.rows[0];
+  CHECK(prefill.text("id") == "file:2:prefill");
+  CHECK(prefill.text("gpu") == "h200-sxm-141gb");
+  CHECK(prefill.text("engine") == "trtllm v1.0.0");
+  CHECK(prefill.text("metric") == "ttft_s");
+  CHECK(*prefill.number("value") == Approx(0.6125));
+  CHECK(*prefill.number("batch") == 1);
+  CHECK(*prefill.number("tp") == 2);
+  CHECK(*prefill.number("num_gpus") == 2);
+  CHECK(prefill.text("kv_dtype") == "bf16");
+  const ImportCells& decode = rows.rows[1];
+  CHECK(decode.text("id") == "file:2:decode");
+  CHECK(decode.text("metric") == "tpot_s");
+  CHECK(*decode.number("value") == Approx(0.01425));
+  CHECK(*decode.number("batch") == 64);
+  CHECK(*decode.number("tp") == 4);
+  CHECK(decode.text("kv_dtype") == "fp8");
+  CHECK(decode.text("notes").find("no prefill interference") != std::string::npos);
+  REQUIRE(rows.skipped.size() == 2);
+  CHECK(rows.skipped[0].reason == "line 3: (d)tp: expected a number, found \"four\"");
+  CHECK(rows.skipped[1].reason.find("line 4: prefix: a part of the prompt was cached") !=
+        std::string::npos);
+  // Without the batch of all attention ranks, it is that of one times their number.
+  std::string text = text_of("aiconfigurator_pools.csv");
+  const auto change = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  change("(d)global_bs", "(d)something");
+  change("4,1,1,1,1,tp4pp1", "4,1,2,1,1,tp4pp1");
+  const ImportCells spread = import_text_of(text, {}).rows.at(1);
+  CHECK(*spread.number("batch") == 128);
+  CHECK(*spread.number("num_gpus") == 8);
+  const std::string torn = text.substr(0, text.find("tp2pp1"));
+  CHECK(message(torn, {}).find("file: line 2: has 27 cells, the header has") == 0);
+}
+
 TEST_CASE("logs become rows of capacity", "[import]") {
-  const ImportedRows rows = import_of("vllm_0.11_tp2.log", h100);
+  const ImportedRows rows = import_of("vllm_0.11_tp2.log", on_h100);
   CHECK(rows.kind == "capacity");
   const ImportCells& row = rows.rows.at(0);
   CHECK(row.text("engine_version") == "vllm 0.11.0");
@@ -226,7 +213,7 @@ TEST_CASE("what is missing is asked for by option, all of it at once", "[import]
   CHECK(*stated.rows.at(0).number("tp") == 4);
   CHECK(stated.rows[0].text("model_config") == "qwen3-32b");
   const ImportedRows twin =
-      import_text_of(bench("model_id", "\"RedHatAI/Llama-3.3-70B-Instruct-FP8\""), h100_tp2);
+      import_text_of(bench("model_id", "\"RedHatAI/Llama-3.3-70B-Instruct-FP8\""), on_two_h100);
   CHECK(twin.rows.at(0).text("model_config") == "llama-3.1-70b");
   CHECK(twin.rows[0].text("weight_dtype") == "fp8");
   CHECK(twin.notes.size() == 4);  // shapes, engine, weights, lengths
@@ -234,7 +221,7 @@ TEST_CASE("what is missing is asked for by option, all of it at once", "[import]
 
 TEST_CASE("numbers in every guise", "[import]") {
   const auto row = [](const std::string& text) {
-    return import_text_of(text, h100_tp2).rows.at(0);
+    return import_text_of(text, on_two_h100).rows.at(0);
   };
   CHECK(*row(bench("mean_tpot_ms", "\"7.25\"")).number("tpot_ms") == 7.25);
   CHECK(*row(bench("mean_ttft_ms", "NaN")).number("ttft_ms") == 19.5);  // the median
@@ -268,7 +255,7 @@ TEST_CASE("files that are none of these", "[import]") {
 
 TEST_CASE("rows read back as CSV", "[import]") {
   std::ostringstream out;
-  write_import_csv(import_of("vllm_bench.json", h100), out);
+  write_import_csv(import_of("vllm_bench.json", on_h100), out);
   std::istringstream in(out.str());
   CsvReader reader(in, "rows.csv");
   REQUIRE(reader.next());

@@ -48,6 +48,9 @@ class CsvWriter {
   CsvWriter& cell(std::string_view text);
   CsvWriter& cell(const std::string& text) { return cell(std::string_view(text)); }
   CsvWriter& cell(const char* text) { return cell(std::string_view(text)); }
+  /// A value as a file or a person wrote it: a plain number becomes one with the same digits, all
+  /// else text.
+  CsvWriter& value(std::string_view text);
   /// nullopt: an empty cell.
   template <class T>
   CsvWriter& cell(const std::optional<T>& value) {
@@ -62,6 +65,8 @@ class CsvWriter {
  private:
   void separate();
   char* room(std::size_t bytes);
+  /// Takes over a number that was written into room(), its point as the dialect has it.
+  void take_number(char* begin, std::size_t length);
 
   std::ostream& out_;
   CsvDialect dialect_;

@@ -1,11 +1,13 @@
 // What other tools wrote, as rows that `validate` and `calibrate` read.
 //
 //   vllm-bench      JSON of `vllm bench serve` (and of benchmarks shaped like it): one object,
-//   several
-//                   one after the other or one a line, or an array of them
+//                   several one after the other or one a line, or an array of them
 //   aiperf          JSON of AIPerf and GenAI-Perf, in the units that it states
+//   aiperf-csv      their table of the same figures; the load is stated by the user
+//   aiperf-jsonl    AIPerf's requests, a line each: the same figures are made of them
 //   inferencex      aggregated JSON of InferenceX: an array of runs, times in seconds
-//   aiconfigurator  CSV of aiconfigurator: another tool's predictions
+//   aiconfigurator  CSV of aiconfigurator: another tool's predictions, of whole deployments or of
+//                   separate pools
 //   log             start-up log of vLLM, SGLang, TensorRT-LLM or llama.cpp
 //
 // The kind is told from the content. What a file does not state is inferred where a rule of the

@@ -60,6 +60,7 @@ struct LogComparison {
 [[nodiscard]] std::string log_comparison_json(const LogComparison& comparison,
                                               std::string_view version);
 /// quantity,unit,log_line,logged,predicted,error,reason,wording; the reserve is the last row.
-void write_log_comparison_csv(const LogComparison& comparison, std::ostream& out);
+void write_log_comparison_csv(const LogComparison& comparison, std::ostream& out,
+                              CsvDialect dialect = {});
 
 }  // namespace tokenroof::io

@@ -177,7 +177,7 @@ void write_explanation_csv(const Explanation& explanation, std::ostream& out, Cs
         .cell(input.symbol)
         .cell(input.meaning)
         .cell(input.value)
-        .cell(input.value ? input.unit : input.shown)
+        .value(input.value ? input.unit : input.shown)
         .cell(input.origin)
         .cell(1)
         .end_row();

@@ -1,10 +1,12 @@
 // AIPerf and GenAI-Perf: {"time_to_first_token": {"unit": "ms", "avg": 410.2, "p99": ...}, ...,
 // "input_config": {...}}. Units are those that the file states. What they call inter-token latency
 // is (latency - TTFT) / (output - 1) of a request: our TPOT.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
-#include "io/import/json_source.hpp"
+#include "io/import/aiperf.hpp"
 
 namespace tokenroof::io {
 namespace {
@@ -21,6 +23,7 @@ constexpr Metric metrics[] = {
     {"input_sequence_length", {}, "input_tokens"},
     {"output_sequence_length", {}, "output_tokens"},
     {"request_count", {}, "requests"},
+    {"error_request_count", {}, "failed_requests"},
     {"request_throughput", {}, "requests_per_s"},
     {"output_token_throughput", {}, "output_tokens_per_s_total"},
     {"total_token_throughput", {}, "total_tokens_per_s"},
@@ -110,7 +113,22 @@ void read(const Json& object, ImportCells& cells) {
 
 }  // namespace
 
+ImportCells aiperf_cells(const AiperfFigures& figures, const std::string& file) {
+  if (!recognises(figures.metrics))
+    throw SpecError(file, "", "states no figure of a run, such as the time to first token");
+  ImportCells cells;
+  try {
+    read(figures.metrics, cells);
+  } catch (const SpecError& error) {
+    const Fault& fault = error.faults().front();  // its pointer begins with the metric
+    const std::string key = fault.json_pointer.substr(1, fault.json_pointer.find('/', 1) - 1);
+    throw SpecError(file, fmt::format("line {}", figures.lines.at(key)),
+                    fault.json_pointer + ": " + fault.reason);
+  }
+  return cells;
+}
+
 extern const JsonSource aiperf_source;
-const JsonSource aiperf_source{"aiperf", recognises, read};
+const JsonSource aiperf_source{aiperf_source_name, recognises, read};
 
 }  // namespace tokenroof::io

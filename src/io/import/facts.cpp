@@ -72,6 +72,14 @@ void FactCompleter::require(const ImportCells& cells, std::string_view column,
        fmt::format("the {} is not stated; give it with {}", fact->option.substr(2), fact->option)});
 }
 
+void FactCompleter::require_load(const ImportCells& cells, const std::string& place) {
+  if (cells.has("concurrency") || cells.has("request_rate_per_s")) return;
+  if (!asked_.insert("load").second) return;
+  missing_.push_back({"", place,
+                      "neither concurrency nor request rate is stated; give it with --concurrency "
+                      "or --column request_rate_per_s=RATE"});
+}
+
 void FactCompleter::throw_if_missing(const std::string& file) const {
   std::vector<Fault> faults = missing_;
   for (Fault& fault : faults) fault.file = file;

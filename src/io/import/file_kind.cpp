@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "io/import/aiconfigurator.hpp"
+#include "io/import/aiperf.hpp"
 #include "tokenroof/io/engine_log.hpp"
 
 namespace tokenroof::io {
@@ -17,16 +18,17 @@ constexpr const JsonSource* json_sources[] = {&inferencex_source, &aiperf_source
                                               &vllm_bench_source};
 
 /// The name of a key, as in `"mean_ttft_ms":`, is enough when the objects of the head are torn.
-const JsonSource* told_by_json(std::string_view head) {
-  if (!begins_as_json(head)) return nullptr;
+std::string_view told_by_json(std::string_view head) {
+  if (!begins_as_json(head)) return {};
   std::istringstream in{std::string(head)};
-  const JsonSource* found = nullptr;
+  std::string_view found;
   try {
     for_each_object(
         in, "",
         [&](const Json& object, const std::string&) {
           for (const JsonSource* source : json_sources)
-            if (found == nullptr && source->recognises(object)) found = source;
+            if (found.empty() && source->recognises(object)) found = source->name;
+          if (found.empty() && is_aiperf_request(object)) found = aiperf_requests_source;
         },
         [](const std::string&, const std::string&) {});
   } catch (const SpecError&) {  // an array longer than the head, or a torn one
@@ -34,11 +36,22 @@ const JsonSource* told_by_json(std::string_view head) {
   const auto has_key = [&](std::string_view key) {
     return head.find('"' + std::string(key) + '"') != std::string_view::npos;
   };
-  if (found != nullptr) return found;
-  if (has_key("conc") && has_key("isl")) return &inferencex_source;
-  if (has_key("time_to_first_token") && has_key("unit")) return &aiperf_source;
-  if (has_key("total_input_tokens") || has_key("mean_ttft_ms")) return &vllm_bench_source;
-  return nullptr;
+  if (!found.empty()) return found;
+  if (has_key("conc") && has_key("isl")) return inferencex_source.name;
+  if (has_key("metadata") && has_key("request_start_ns")) return aiperf_requests_source;
+  if (has_key("time_to_first_token") && has_key("unit")) return aiperf_source.name;
+  if (has_key("total_input_tokens") || has_key("mean_ttft_ms")) return vllm_bench_source.name;
+  return {};
+}
+
+/// Cells of the first line, none when it cannot be the header of a table.
+std::vector<std::string> first_cells(std::string_view head) {
+  std::istringstream in{std::string(head.substr(0, head.find('\n')))};
+  try {
+    return CsvReader(in, "").header();
+  } catch (const SpecError&) {
+    return {};
+  }
 }
 
 /// A header: names between separators and nothing else.
@@ -68,17 +81,17 @@ bool begins_as_json(std::string_view text) {
 }
 
 std::string_view file_kind(std::string_view head) {
-  if (const JsonSource* source = told_by_json(head)) return source->name;
-  if (begins_as_table(head)) {
-    if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
-    return is_aiconfigurator_header(head.substr(0, head.find_first_of("\r\n"))) ? table_source : "";
-  }
+  if (const std::string_view json = told_by_json(head); !json.empty()) return json;
+  const std::vector<std::string> cells = first_cells(head);
+  if (is_aiperf_table(cells)) return aiperf_table_source;
+  if (is_aiconfigurator_table(cells)) return table_source;
+  if (begins_as_table(head)) return "";
   return mentions_engine_memory(head) ? log_source : "";
 }
 
 std::vector<std::string_view> import_kinds() {
-  return {vllm_bench_source.name, aiperf_source.name, inferencex_source.name, table_source,
-          log_source};
+  return {vllm_bench_source.name, aiperf_source.name, aiperf_table_source, aiperf_requests_source,
+          inferencex_source.name, table_source,       log_source};
 }
 
 bool importable(std::string_view text) { return !file_kind(text.substr(0, head_bytes)).empty(); }

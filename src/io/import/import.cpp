@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "io/import/aiconfigurator.hpp"
+#include "io/import/aiperf.hpp"
 #include "io/import/file_kind.hpp"
 #include "io/import/run_rows.hpp"
 
@@ -35,6 +36,10 @@ class Import {
     std::istream whole(&rejoined);
     if (const JsonSource* source = json_source(kind)) {
       read_objects(whole, *source);
+    } else if (kind == aiperf_table_source) {
+      add_run(read_aiperf_table(whole, file), "line 1", Load::required);
+    } else if (kind == aiperf_requests_source) {
+      add_run(read_aiperf_requests(whole, file), "line 1", Load::required);
     } else if (kind == table_source) {
       read_aiconfigurator(
           whole, file,
@@ -116,7 +121,8 @@ class Import {
           } catch (const SpecError& error) {
             return skip(place, located(error));
           }
-          add_run(std::move(cells), place);
+          add_run(std::move(cells), place,
+                  source.name == aiperf_source_name ? Load::required : Load::optional);
         },
         [&](const std::string& place, const std::string& reason) { skip(place, reason); });
   }
@@ -126,9 +132,14 @@ class Import {
     return fault.json_pointer + (fault.json_pointer.empty() ? "" : ": ") + fault.reason;
   }
 
-  void add_run(ImportCells cells, const std::string& place) {
+  /// What it means that a run states neither a concurrency nor a rate: that all requests were sent
+  /// at once, or nothing.
+  enum class Load { optional, required };
+
+  void add_run(ImportCells cells, const std::string& place, Load load = Load::optional) {
     try {
       facts_.complete_run(cells, place);
+      if (load == Load::required) facts_.require_load(cells, place);
       if (!cells.has("input_tokens") || !cells.has("output_tokens")) return;  // asked for
       cells.set("id", id(place));
       std::string kind = shape_run(cells, facts_);

@@ -80,8 +80,9 @@ std::string log_comparison_json(const LogComparison& comparison, std::string_vie
   return dump(json);
 }
 
-void write_log_comparison_csv(const LogComparison& comparison, std::ostream& out) {
-  CsvWriter csv(out);
+void write_log_comparison_csv(const LogComparison& comparison, std::ostream& out,
+                              CsvDialect dialect) {
+  CsvWriter csv(out, dialect);
   csv.header({"quantity", "unit", "log_line", "logged", "predicted", "error", "reason", "wording"});
   for (const LogComparisonLine& line : comparison.lines)
     csv.cell(line.quantity)

@@ -117,21 +117,27 @@ void shape_open_loop(ImportCells& cells, FactCompleter& facts) {
 }
 
 void shape_measurement(ImportCells& cells) {
-  const auto rate = cells.number("output_tokens_per_s_total");
-  if (!rate) throw SpecError("", "", "states neither a load nor the output tokens per second");
+  if (!cells.has("metric") || !cells.has("value")) {
+    const auto rate = cells.number("output_tokens_per_s_total");
+    if (!rate) throw SpecError("", "", "states neither a load nor the output tokens per second");
+    cells.set("metric", "output_tokens_per_s_total");
+    cells.set("value", *rate);
+    cells.set_default("notes", "maximum throughput, all requests sent at once");
+  }
   for (const char* column : {"input_tokens", "output_tokens"})
     cells.set(column, std::round(*cells.number(column)));
   const std::string version = cells.text("engine_version");
   cells.set("engine", cells.text("engine") + (version.empty() ? "" : " v" + version));
   cells.set("dp", cells.number("attention_dp"));
-  cells.set("metric", "output_tokens_per_s_total");
-  cells.set("value", *rate);
-  cells.set_default("notes", "maximum throughput, all requests sent at once");
 }
 
 }  // namespace
 
 std::string shape_run(ImportCells& cells, FactCompleter& facts) {
+  if (cells.has("metric") && cells.has("value")) {
+    shape_measurement(cells);
+    return "measurements";
+  }
   if (limited_by_concurrency(cells)) {
     shape_closed_loop(cells, facts);
     return "closed_loop";

@@ -28,6 +28,8 @@ class FactCompleter {
   void complete_log(ImportCells& cells, const std::string& place);
   /// Throws one SpecError with a fault for each missing fact.
   void throw_if_missing(const std::string& file) const;
+  /// For sources whose silence about the load does not mean that all requests were sent at once.
+  void require_load(const ImportCells& cells, const std::string& place);
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   void note(const std::string& text);
 
@@ -49,8 +51,9 @@ class FactCompleter {
 };
 
 /// Turns a completed run into a row: closed_loop where a number of requests was kept running,
-/// open_loop where they arrived at a rate, measurements where all were sent at once. Gives the
-/// kind. Throws a SpecError for a run that lacks the figures.
+/// open_loop where they arrived at a rate, measurements where all were sent at once or the source
+/// names one metric and its value. Gives the kind. Throws a SpecError for a run that lacks the
+/// figures.
 [[nodiscard]] std::string shape_run(ImportCells& cells, FactCompleter& facts);
 
 /// A row of capacity from one start of an engine.

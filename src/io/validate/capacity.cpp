@@ -1,4 +1,5 @@
 // What engines logged about their memory against the memory plan.
+#include <algorithm>
 #include <array>
 
 #include "io/validate/kind.hpp"
@@ -43,7 +44,8 @@ CapacityRow read(const Row& row) {
   read.gpu = text("gpu");
   read.accelerator = text("accelerator");
   read.notes = text("notes");
-  read.memory_fraction = text("gpu_memory_utilization");
+  read.memory_fraction = text("gpu_memory_utilization");  // a number or words
+  std::replace(read.memory_fraction.begin(), read.memory_fraction.end(), ',', '.');
   read.tensor_parallel = degree("tp");
   read.pipeline_parallel = degree("pp");
   read.max_length = row.number("max_model_len");
