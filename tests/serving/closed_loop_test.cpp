@@ -26,6 +26,17 @@ TEST_CASE("hand-worked: work is conserved") {
   CHECK(loop.tpot / millisecond == Approx((2260 - loop.ttft / millisecond) / 100));
 }
 
+TEST_CASE("where steps are scheduled ahead a newcomer misses one more, unless it is alone") {
+  ClosedLoopLoad load = load_of(8, 100, 101);
+  const ClosedLoop usual = closed_loop(load, {}, times);
+  load.scheduled_ahead = true;
+  const ClosedLoop ahead = closed_loop(load, {}, times);
+  CHECK((ahead.ttft - usual.ttft) / times.step == Approx(1));
+  CHECK(ahead.residence == usual.residence);
+  load.concurrency = 1;
+  CHECK(closed_loop(load, {}, times).ttft == closed_loop(load_of(1, 100, 101), {}, times).ttft);
+}
+
 TEST_CASE("residence, TTFT, TPOT and rate satisfy their definitions") {
   property("Little's law and the split, to 1e-9", [] {
     ClosedLoopLoad load = load_of(of_any_size(1, 2000), of_any_size(1, 500), of_any_size(2, 5000));

@@ -30,6 +30,20 @@ TEST_CASE("response times that can be said by hand", "[end_to_end]") {
   CHECK(end_to_end_quantile(sure, samples, 111, 0.85) / second == Approx(1.1).epsilon(1e-4));
 }
 
+TEST_CASE("time per token that can be said by hand", "[end_to_end]") {
+  // 100 gaps at 10 ms, 0.2 s of prompts in the first of them.
+  ResponseParts sure{.tpot = 0.01, .first_gap = 0.2};
+  CHECK(tpot_quantile(sure, {}, 101, 0.95).base() == Approx(0.012).epsilon(1e-4));
+  sure.most_per_gap = 1e-3;  // chunks hold a gap up by 1 ms at most
+  CHECK(tpot_quantile(sure, {}, 101, 0.95).base() == Approx(0.011).epsilon(1e-4));
+  sure.first_gap = 0;
+  sure.prompt_variance = 1e-4;  // 0.1 s over 100 gaps
+  CHECK(tpot_quantile(sure, {}, 101, 0.95).base() == Approx(0.01 + 0.001645).epsilon(1e-3));
+  sure.step_deviation = 0.001;
+  CHECK(tpot_quantile(sure, {}, 101, 0.95).base() ==
+        Approx(0.01 + 0.001645 * std::sqrt(2)).epsilon(1e-3));
+}
+
 TEST_CASE("quantiles of a sum against random draws", "[end_to_end]") {
   // TTFT exponential beyond 0.1 s, outputs lognormal, a decode place waited for by a third.
   ResponseParts r;

@@ -50,6 +50,7 @@ Run random_run() {
   run.engine.prompts_per_prefill = whole(0, 1) == 0 ? 1 : 100;
   run.engine.kv_blocks = whole(0, 2) == 0 ? 0 : whole(20, 600);
   run.engine.block_tokens = whole(1, 32);
+  run.engine.scheduled_ahead = whole(0, 1) == 1;
   if (whole(0, 1) == 0) run.plan.concurrency = whole(1, 60);
   run.plan.warm_up = 0;
   run.plan.keep_records = true;
@@ -137,6 +138,28 @@ TEST_CASE("one request by hand", "[simulation]") {
   CHECK(result.tpot.mean / second == 1);
   CHECK(result.e2e.mean / second == 5);
   CHECK(result.records[0].finished / second == 10);
+}
+
+TEST_CASE("a step that is scheduled ahead misses what comes meanwhile", "[simulation]") {
+  // Steps of 1 s from 0 on. The second request comes at 2.5, while the step from 2 on runs: the one
+  // from 3 on is scheduled already, so its prompt runs from 4 to 5. The third finds an idle engine.
+  std::vector<SimulatedRequest> three(3);
+  three[0] = {.arrival = 0 * second, .input = 10, .output = 6};
+  three[1] = {.arrival = 2.5 * second, .input = 10, .output = 2};
+  three[2] = {.arrival = 20 * second, .input = 10, .output = 1};
+  SimulatedEngine engine;
+  SimulationPlan plan;
+  plan.warm_up = 0;
+  plan.keep_records = true;
+  const auto first_token = [&](std::size_t request) {
+    const auto run = simulate(three, engine, plan, [](const SimulatedStep&) { return 1 * second; });
+    return run.records[request].first_token / second;
+  };
+  CHECK(first_token(1) == 4);
+  engine.scheduled_ahead = true;
+  CHECK(first_token(0) == 1);
+  CHECK(first_token(1) == 5);
+  CHECK(first_token(2) == 21);
 }
 
 TEST_CASE("decodes stand still while an exclusive prompt is computed", "[simulation]") {

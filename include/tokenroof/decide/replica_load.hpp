@@ -17,6 +17,13 @@ namespace tokenroof::detail {
   return engine.request_overhead + replica.lengths.prompt * engine.per_prompt_token;
 }
 
+/// What an arrival waits where the step after the running one is already scheduled: a step as long
+/// as the gap between tokens, unless the engine idles.
+[[nodiscard]] inline Seconds scheduled_step(const Replica& replica, const EngineEstimate& e) {
+  if (!replica.model.async_scheduling) return {};
+  return e.busy * replica.tokens_per_step * (e.tpot * token);
+}
+
 /// A prompt takes longer than its share of the engine where several lanes work at once.
 [[nodiscard]] inline Seconds lane_time(const Replica& replica) {
   const double least = replica.prompts_first ? replica.lanes() : replica.least_prompts_beside();
@@ -60,7 +67,8 @@ namespace tokenroof::detail {
   load.mode = replica.prompts_first ? PrefillMode::packed : PrefillMode::chunked;
   load.prompt = TokensPerRequest::from_base(replica.lengths.computed());
   load.token_budget = replica.lanes() * scenario.engine.max_batched_tokens * token;
-  if (scenario.objective.e2e_p95) load.outputs = &scenario.workload.lengths;
+  if (scenario.objective.e2e_p95 || scenario.objective.tpot_p95)
+    load.outputs = &scenario.workload.lengths;
   return load;
 }
 

@@ -3,14 +3,16 @@
 // On that clock a decode step finds, where it ends, all requests whose prompts were computed since
 // the step before: they join in batches, at the rate lambda / (1 - rho_p) (rho_p = lambda t_p, the
 // prefill load), since prompts that arrive during a prefill are computed in the same break. A break
-// is a busy period of an M/G/1 queue; the number served in it has E[B^2] / E[B] = (1 + rho_p^2
-// c_p^2) / (1 - rho_p)^2. The plain birth-death queue of theory.md 10.3 lets requests join one by
-// one; its batch varies too little when prefill takes much of the engine, and the wait of a nearly
-// full engine comes out up to half too short. With geometric batches the law needs one recursion:
-//   mu(n) pi_n = (lambda_d / b) S_n,  S_{n+1} = (1 - 1/b) S_n + pi_n,  mu(n) = n / ((O - 1) T(n)),
-// the balance across the cut below n. Outputs that are not geometric change how much the batches
-// matter: the variance of the work that a batch brings, against that of its residual, gives
-//   (c^2 + E[B^2]/E[B]) / (1 + c^2) = b,
+// is a busy period of an M/G/1 queue; it serves E[B] = 1 / (1 - rho_p) prompts, and E[B^2] / E[B] =
+// (1 + rho_p^2 c_p^2) / (1 - rho_p)^2. The plain birth-death queue of theory.md 10.3 lets requests
+// join one by one; its batch varies too little when prefill takes much of the engine, and the wait
+// of a nearly full engine comes out up to half too short. Most breaks serve one prompt and few
+// serve many: P(B > j) = m s^(j-1), j >= 1, has both moments and one recursion (cut below n):
+//   mu(n) pi_n = (joining / E[B]) (pi_(n-1) + m G_n),   G_(n+1) = s G_n + pi_(n-1),
+//   mu(n) = n / ((O - 1) T(n)).
+// Outputs that are not geometric change how much the batches matter: the variance of the work that
+// a batch brings, against that of its residual, gives in place of E[B^2] / E[B]
+//   2 b - 1,   b = (c^2 + E[B^2] / E[B]) / (1 + c^2),
 // which is 1 without prefill, whatever c^2: processor sharing is insensitive (Cohen 1979).
 // Sources: own derivation (diffusion limit as in Gupta and Zhang, QUESTA 2014); checked against the
 // simulator by benchmarks/queue_grid.cpp.
@@ -41,86 +43,107 @@ struct DecodeLaw {
   double running_square = 0;  ///< mean of its square
   double step = 0;            ///< mean T in s, given that something decodes
   double step_square = 0;     ///< mean T^2 in s^2
-  double waiting = 0;         ///< P(an arrival has to wait for a place)
+  double waiting = 0;         ///< P(every place is taken)
+  double placed = 1;          ///< share of requests that find a place where their break puts them
   double overflow = 0;        ///< P(requests wait)
   double short_queue = 0;     ///< mean waiting because the last place is only partly there
-  // What a request finds whose prompt is computed at once, not after a wait for a place:
-  double placed = 1;  ///< share of such requests
-  double found = 0;   ///< mean decoding when its break began
-  double met = 0;  ///< mean decoding when its turn comes: those before it in the break have joined
+  double left = 1;            ///< mean decoding, itself included, that a request leaves
 };
 
-/// Mean size of the geometric batches in which requests join: (c^2 + E[B^2]/E[B]) / (1 + c^2), at
-/// least 1. `prefill_load` = lambda t_p in [0, 1).
-[[nodiscard]] constexpr double joining_batch(double prefill_load, double prefill_squared_cv,
-                                             double output_squared_cv, double arrival_squared_cv) {
+/// Sizes B of the batches in which requests join.
+struct JoiningBatches {
+  double spread = 1;  ///< b: (E[B^2] / E[B] + 1) / 2, corrected for the law of outputs
+  double mean = 1;    ///< E[B]
+  double more = 0;    ///< P(B > 1)
+  double stay = 0;    ///< P(B > j + 1 | B > j) from j = 1 on
+};
+
+/// Batches at the prefill load `prefill_load` = lambda t_p in [0, 1). Where outputs differ so much
+/// that no such law has the break's mean, the mean is the largest that fits.
+[[nodiscard]] constexpr JoiningBatches joining_batches(double prefill_load,
+                                                       double prefill_squared_cv,
+                                                       double output_squared_cv,
+                                                       double arrival_squared_cv,
+                                                       double lasting = 1) {
   const double free = 1 - prefill_load;
   const double bursts =
       (arrival_squared_cv + prefill_load * prefill_load * prefill_squared_cv) / (free * free);
-  return std::max(1.0, (output_squared_cv + bursts) / (1 + output_squared_cv));
+  JoiningBatches b;
+  b.spread = std::max(1.0, (output_squared_cv + bursts) / (1 + output_squared_cv));
+  b.spread = 1 + lasting * (b.spread - 1);
+  const double square = 2 * b.spread - 1;  // over the mean
+  double mean = 0.5 * (1 + std::max(1.0, arrival_squared_cv)) / free;
+  if (square < 3) mean = std::min(mean, 2 / (3 - square));
+  if (!(square > 1) || !(mean > 1)) return b;
+  const double beyond = std::max(0.0, 0.5 * ((mean * square - 1) / (mean - 1) - 3));
+  b.mean = mean;
+  b.stay = beyond / (1 + beyond);
+  b.more = (mean - 1) * (1 - b.stay);
+  return b;
 }
 
-/// Requests of the same break that decode already while a prompt is computed. `packed` = 0: prompts
-/// one after the other, so all before it: (E[B^2] / E[B] - 1) / 2. `packed` = 1: those that arrive
-/// during a pack make the next one, and only earlier packs count: of the generations Z_g of a
-/// branching process, sum over g < h of E[Z_g Z_h] / E[B] =
-///   rho / (1 - rho^2) (1 + (rho + rho^2 c_p^2) / (1 - rho)).
-[[nodiscard]] constexpr double joined_before(double prefill_load, double prefill_squared_cv,
-                                             double packed) {
-  const double rho = prefill_load, free = 1 - rho;
-  const double excess = rho * rho * prefill_squared_cv;
-  const double alone = 0.5 * ((1 + excess) / (free * free) - 1);
-  const double generations = rho / (1 - rho * rho) * (1 + (rho + excess) / free);
-  return (1 - packed) * alone + packed * generations;
+/// Requests of the same break before a prompt: (E[B^2] / E[B] - 1) / 2.
+[[nodiscard]] constexpr double break_before(double prefill_load, double prefill_squared_cv) {
+  const double free = 1 - prefill_load;
+  return 0.5 * ((1 + prefill_load * prefill_load * prefill_squared_cv) / (free * free) - 1);
+}
+
+/// Of these, those of the same generation. Prompts that arrive while others are computed make the
+/// next generation; earlier ones count, of the generations Z_g of a branching process,
+///   sum over g < h of E[Z_g Z_h] / E[B] = rho / (1 - rho^2) (1 + (rho + rho^2 c_p^2) / (1 - rho)).
+[[nodiscard]] constexpr double generation_before(double prefill_load, double prefill_squared_cv) {
+  const double rho = prefill_load, excess = rho * rho * prefill_squared_cv;
+  return break_before(rho, prefill_squared_cv) -
+         rho / (1 - rho * rho) * (1 + (rho + excess) / (1 - rho));
 }
 
 /// `joining` = lambda / (1 - rho_p) in 1/s, `decodes` = O - 1 > 0, `places` in (0, K] sequences
-/// that may decode (not whole when prompts under way hold places), `batch` >= 1. Needs joining <
-/// mu(places).
+/// that may decode (not whole when prompts under way hold places). Needs joining < mu(places).
 [[nodiscard]] inline DecodeLaw decode_law(StepTimes steps, double places, double joining,
-                                          double decodes, double batch) {
+                                          double decodes, const JoiningBatches& batch) {
   constexpr double huge = 1e100, negligible = 1e-290;
   const int last = std::max(1, static_cast<int>(std::ceil(places - 1e-9)));
   const double missing = std::max(0.0, last - places);
-  const double stay = 1 - 1 / batch;
-  double weight = 1, before = 1, sum = 1;  // of the state at hand, the one before, and S
+  const double rate = joining / batch.mean;
+  double weight = 1, before = 1, later = 0;  // of the state at hand, the one before, and G
   double total = 1, empty = 1, running = 0, squares = 0, time = 0, square = 0;
-  double base = 0, turns = 0, met = 0, found = 0;  // base: S with each state times its number
+  double turns = 0, leaving = 0, levels = 0;
   for (int n = 1; n <= last; ++n) {
     const double held = std::min<double>(n, places);
-    turns += sum;
-    met += (n - 1) * sum;
-    found += base;
     const double step =
         n == last ? step_seconds(steps, held) : steps[static_cast<std::size_t>(n) - 1].base();
+    const double sum = weight + batch.more * later;
+    later = batch.stay * later + weight;
     before = weight;
-    weight = joining / batch * sum * decodes * step / held;
-    sum = stay * sum + weight;
-    base = stay * base + n * weight;
+    weight = rate * sum * decodes * step / held;
+    turns += sum;
     total += weight;
     running += held * weight;
     squares += held * held * weight;
     time += step * weight;
     square += step * step * weight;
+    leaving += held / step * weight;
+    levels += held * held / step * weight;
     if (weight > huge) {
-      for (double* x : {&weight, &before, &sum, &total, &empty, &running, &squares, &time, &square,
-                        &base, &turns, &met, &found})
+      for (double* x : {&weight, &before, &later, &total, &empty, &running, &squares, &time,
+                        &square, &turns, &leaving, &levels})
         *x /= huge;
     }
-    if (sum < negligible * total) break;  // denormal numbers are slow, and these are nothing
+    // Denormal numbers are slow, and these are nothing.
+    if (weight + later < negligible * total) break;
   }
   const double step = step_seconds(steps, places);
   const double drain = places / (decodes * step);
-  const double overflow = joining * sum / (drain - joining);
+  const double beyond = batch.mean * weight + batch.more / (1 - batch.stay) * later;
+  const double overflow = rate * beyond / (drain - joining);
   total += overflow;
   running += places * overflow;
   squares += places * places * overflow;
   time += step * overflow;
   square += step * step * overflow;
+  leaving += places / step * overflow;
+  levels += places * places / step * overflow;
   DecodeLaw law;
-  law.placed = std::min(1.0, turns / batch / total);
-  law.met = met / turns;
-  law.found = found / turns;
   law.empty = empty / total;
   law.running = running / total;
   law.running_square = squares / total;
@@ -129,6 +152,8 @@ struct DecodeLaw {
   law.overflow = overflow / total;
   law.short_queue = weight * missing / total;
   law.waiting = (overflow + weight + before * missing) / total;
+  law.placed = std::min(1.0, turns / batch.mean / total);
+  law.left = levels / leaving;
   return law;
 }
 

@@ -86,10 +86,10 @@ struct DisaggregatedEstimate {
   e.tpot_p95 = e.decode.tpot_p95;
   // The wait is 0 or exponential; its mean given that there is one follows from Erlang's C.
   const double waits = idle ? 0 : erlang_c(queue.servers, queue.offered());
-  const auto tail = [&](Seconds t) {
+  const auto tail = [&](double t) {
     double sum = 0;
     for (const PrefillShare& share : d.load.prefill) {
-      const double past = (t - d.transfer - share.time).base();
+      const double past = t - share.time.base();
       sum += share.weight * (past < 0    ? 1
                              : waits > 0 ? waits * std::exp(-past * waits / e.prefill_wait.base())
                                          : 0);
@@ -97,7 +97,7 @@ struct DisaggregatedEstimate {
     return sum;
   };
   const auto quantile = [&](double p) {
-    return d.load.prefill.empty() ? d.transfer : tail_quantile(tail, d.transfer, p);
+    return d.transfer + tail_point(tail, 1 - p, std::max(1e-6, e.ttft.base())) * second;
   };
   e.ttft_p50 = quantile(0.50);
   e.ttft_p95 = quantile(0.95);

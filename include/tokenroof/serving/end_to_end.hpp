@@ -16,6 +16,7 @@
 #include "tokenroof/core/normal.hpp"
 #include "tokenroof/core/units.hpp"
 #include "tokenroof/serving/prefill_law.hpp"
+#include "tokenroof/serving/tail_point.hpp"
 
 namespace tokenroof {
 
@@ -25,15 +26,18 @@ struct ResponseParts {
   double tpot = 0;                              ///< mean over tokens
   double step_deviation = 0;     ///< of TPOT between requests, whatever their length, s/token
   double prompt_variance = 0;    ///< that prompts add to the decode time, s^2/token
+  double first_gap = 0;          ///< what the first gaps take beyond the others, mean
+  double most_per_gap = 1e300;   ///< of that, in one gap
+  double gap_variance = 0;       ///< of it, s^2
   double place_probability = 0;  ///< that W > 0; it is exponential then
   double place_wait = 0;         ///< its mean given that
 };
 
 namespace detail {
 
-/// A time and how many have it.
+/// A time and how many have it, in the mean of a slice; `variance` inside the slice.
 struct TimePoint {
-  double time = 0, weight = 1;
+  double time = 0, weight = 1, variance = 0;
 };
 
 /// TTFT by its quantiles: the survival function falls exponentially between them and beyond.
@@ -87,14 +91,20 @@ struct TimePoint {
   });
   for (const PrefillShare& slice : slices.shares())
     points.push_back({slice.time.base(), slice.weight});
+  // Slices are wide against a pace that hardly differs: each is even between its neighbours.
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double before = points[i > 0 ? i - 1 : 0].time;
+    const double after = points[std::min(i + 1, points.size() - 1)].time;
+    const double width = i == 0 || i + 1 == points.size() ? after - before : 0.5 * (after - before);
+    points[i].variance = width * width / 12;
+  }
   return points;
 }
 
 }  // namespace detail
 
 /// The time that a share `p` in (0, 1) of requests does not exceed from arrival to last token, for
-/// outputs of `outputs` tokens in the mean (>= 1) under `law`; bisection to a hundred
-/// thousandth.
+/// outputs of `outputs` tokens in the mean (>= 1) under `law`.
 [[nodiscard]] inline Seconds end_to_end_quantile(const ResponseParts& r, const LengthLaw& law,
                                                  double outputs, double p) {
   const auto first = detail::first_token_points(r);
@@ -105,8 +115,9 @@ struct TimePoint {
     double sum = 0;
     for (const detail::TimePoint& decode : decodes) {
       const double steps = decode.time;
-      const double deviation = std::sqrt(r.step_deviation * r.step_deviation * steps * steps +
-                                         r.prompt_variance * steps);
+      const double deviation =
+          std::sqrt(r.step_deviation * r.step_deviation * steps * steps +
+                    r.prompt_variance * steps + r.tpot * r.tpot * decode.variance);
       const auto above = [&](double past) {
         if (std::abs(past) > 5 * deviation) return past < 0 ? 1.0 : 0.0;  // to a millionth
         return normal_probability(-past / deviation);
@@ -122,16 +133,34 @@ struct TimePoint {
     }
     return sum;
   };
-  double low = 0, high = std::max(1e-6, r.p99 + r.tpot * outputs);
-  while (high < 1e12 && tail(high) > 1 - p) {
-    low = high;
-    high *= 2;
-  }
-  while (high - low > 1e-5 * high && high > 1e-12) {
-    const double middle = 0.5 * (low + high);
-    (tail(middle) > 1 - p ? low : high) = middle;
-  }
-  return high * second;
+  return tail_point(tail, 1 - p, std::max(1e-6, r.p99 + r.tpot * outputs)) * second;
+}
+
+/// The TPOT that a share `p` in (0, 1) of requests does not exceed, requests of one token left out:
+/// normal about tpot + first_gap / (O - 1) for each length. 0 when all are of one token.
+[[nodiscard]] inline SecondsPerToken tpot_quantile(const ResponseParts& r, const LengthLaw& law,
+                                                   double outputs, double p) {
+  const std::vector<detail::TimePoint> decodes = detail::decode_points(law, outputs);
+  double counted = 0;
+  for (const detail::TimePoint& decode : decodes) counted += decode.time > 0 ? decode.weight : 0;
+  const auto tail = [&](double t) {
+    double sum = 0;
+    for (const detail::TimePoint& decode : decodes) {
+      if (!(decode.time > 0)) continue;
+      const double steps = std::max(1.0, decode.time);
+      const double gap = std::min(r.most_per_gap * steps, r.first_gap);
+      const double share = r.first_gap > 0 ? gap / r.first_gap : 0;  // felt in so short a life
+      const double deviation =
+          std::sqrt(r.step_deviation * r.step_deviation + r.prompt_variance / steps +
+                    share * r.gap_variance / (steps * steps));
+      const double past = t - r.tpot - gap / steps;
+      sum += decode.weight * (deviation > 0 ? normal_probability(-past / deviation) : past < 0);
+    }
+    return sum;
+  };
+  if (!(counted > 0)) return {};
+  return SecondsPerToken::from_base(
+      tail_point(tail, (1 - p) * counted, std::max(1e-12, r.tpot + r.first_gap / outputs)));
 }
 
 }  // namespace tokenroof

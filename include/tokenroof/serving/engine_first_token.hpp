@@ -8,8 +8,11 @@
 #include <cstddef>
 
 #include "tokenroof/core/units.hpp"
-#include "tokenroof/serving/decode_clock.hpp"
+#include "tokenroof/serving/engine_batch.hpp"
 #include "tokenroof/serving/engine_load.hpp"
+#include "tokenroof/serving/engine_prompt_queue.hpp"
+#include "tokenroof/serving/tail_point.hpp"
+#include "tokenroof/serving/wait_law.hpp"
 
 namespace tokenroof {
 namespace detail {
@@ -17,18 +20,27 @@ namespace detail {
 /// Most points of a prefill law that are evaluated; later ones are ignored.
 inline constexpr std::size_t most_prefill_points = 48;
 
+/// What a prompt of one point of the prefill law meets, in s.
+struct PromptWait {
+  double own_steps = 0;  ///< decode parts of its steps
+  double shared = 0;     ///< prompts behind it that share its last step
+  WaitLaw others;        ///< other prompts, before it or sharing its step
+};
+
 /// Parts of the TTFT of a request that finds a place, in s.
 struct FreeArrival {
-  double residual = 0;           ///< mean rest of the running step
-  double queue = 0;              ///< mean work of other prompts before the own one
-  double queue_probability = 0;  ///< that there is any, or that others share the own step
-  double lump = 0;               ///< E[w^2] / E[w] of one piece of such work
-  double lump_load = 0;          ///< load of the server of such work
-  std::array<double, most_prefill_points> own_steps{};  ///< decode parts of own prompt steps
-  std::array<double, most_prefill_points> shared{};     ///< prompts behind that share the last step
+  double residual = 0;  ///< mean rest of the running step
+  double queue = 0;     ///< mean work of other prompts before the own one
+  std::array<PromptWait, most_prefill_points> prompts{};
   double mean_own_steps = 0, mean_shared = 0;
+  double exposed = 0;  ///< chunked: mean time in which the prompts arrive that follow the own one
   double blocked = 0;  ///< for a request that had to wait: what follows its admission, but t_p
 };
+
+/// Points of the prefill law that are evaluated: at least one, of no prompt.
+[[nodiscard]] inline std::size_t prefill_points(const EngineWork& w) {
+  return std::clamp<std::size_t>(w.load.prefill.size(), 1, most_prefill_points);
+}
 
 /// `limit` is the rate at which decode places run out, `budget_load` the arrivals over the rate at
 /// which the token budget does (0: later than places).
@@ -41,8 +53,7 @@ struct FreeArrival {
   const double full = w.step(static_cast<double>(w.steps.size()));
   const double leaving = limit * full / std::max(0.02, 1 - limit * w.tp);
   const double alone = 0.5 * w.spread / (1 - rho);  // Pollaczek-Khinchine
-  f.lump = w.tp * (1 + w.cp2);
-  f.lump_load = rho;
+  const double bursts = (w.load.arrival_squared_cv + w.cp2) / (1 + w.cp2);
   // Bursts that are short against a step meet inside it, at any load: half the excess dispersion if
   // all are (batch arrivals); 0.4 of that fits gamma arrivals in the simulator.
   const double clustered = 0.4 * 0.5 * std::max(0.0, w.load.arrival_squared_cv - 1);
@@ -52,15 +63,22 @@ struct FreeArrival {
     const double stage = (busy * T * (1 - rho) + w.spread) / (1 - rho * rho);
     const double packed = std::max(0.0, 0.5 * (1 + 2 * rho) * stage - f.residual);
     f.queue = packing * packed + (1 - packing) * alone + clustered * w.tp;
-    f.queue_probability = 1 - (1 - rho) * std::exp(-packing * w.lambda * T) / (1 + clustered);
     f.blocked = 0.5 * (1 + packing) * leaving * w.tp;
+    const double some = 1 - (1 - rho) * std::exp(-packing * w.lambda * T) / (1 + clustered);
+    const double in_turn =  // Takacs
+        alone * alone + w.lambda * prefill_cube(w) * bursts * bursts / (3 * (1 - rho));
+    const double together = f.queue * w.tp * (1 + w.cp2) + f.queue * f.queue * rho;
+    const double mates = clustered * (1 + clustered + w.cp2) * w.tp * w.tp;
+    const double square = f.queue * f.queue + (1 - packing) * in_turn + packing * together + mates;
+    const WaitLaw others = wait_law(f.queue, square, some);
+    for (std::size_t i = 0; i < prefill_points(w); ++i) f.prompts[i].others = others;
     return f;
   }
   const double c = w.room(law.running);
   const EngineWork::Service s = w.service(c, T);
   double load = std::min(0.999, w.lambda * s.mean);
-  const double bursts = (w.load.arrival_squared_cv + w.cp2) / (1 + w.cp2);
-  double others = 0.5 * w.lambda * s.square * bursts / (1 - load);
+  const VariedWait varied = varied_wait(w, law, c, s, bursts);
+  double others = 0.5 * w.lambda * s.square * bursts / (1 - load) * varied.mean;
   if (budget_load > load) {
     // Near saturation of the budget a queue outlives a batch: then a request takes P + D tokens of
     // the budget, not P of what the batch leaves, and waits E[(P + D)^2] / E[P^2] (P / (P + D))^2
@@ -79,79 +97,68 @@ struct FreeArrival {
   }
   const double fits = std::max(0.0, 1 - w.load.prompt.base() / c);
   f.queue = others + fits * busy * T * rho / (1 - rho) + clustered * s.mean;
-  f.queue_probability =
-      1 - (1 - load) * std::exp(-w.lambda * (f.residual + f.queue)) / (1 + clustered);
-  f.lump = s.mean > 0 ? 0.75 * s.square / s.mean : 0;  // some of it is already done on arrival
-  f.lump_load = load;
+  const double none = (1 - load) * std::exp(-w.lambda * (f.residual + f.queue)) / (1 + clustered);
+  // One prompt after the other (Takacs), or all that came during a step in the next.
+  const double in_turn = (2 * varied.square - 1) * others * others +
+                         w.lambda * s.cube * bursts * bursts / (3 * (1 - load));
+  const double mates = clustered * (s.square + clustered * s.mean * s.mean);
+  const double square = f.queue * f.queue + (1 - fits) * in_turn +
+                        (fits > 0 ? fits * gated_variance(w, T) : 0) + mates;
   for (std::size_t i = 0; i < std::min(w.load.prefill.size(), most_prefill_points); ++i) {
+    PromptWait& prompt = f.prompts[i];
     const double t = w.load.prefill[i].time.base();
     const double steps = w.prompt_steps(t, c);
-    const double room = steps * c * w.token_time - t;  // left over in the last step
-    const double exposed = f.residual + f.queue + (steps - 1) * (T + c * w.token_time);
+    const double under_way = (steps - 1) * (T + c * w.token_time);  // before the last step
+    const double room = steps * c * w.token_time - t;               // left over in that
     const double piece = std::min(w.tp, room);
-    f.own_steps[i] = steps * T;
-    f.shared[i] = room > 0 ? room * -std::expm1(-w.lambda * exposed * piece / room) : 0;
-    f.mean_own_steps += w.load.prefill[i].weight * f.own_steps[i];
-    f.mean_shared += w.load.prefill[i].weight * f.shared[i];
+    prompt.own_steps = steps * T;
+    double joined = 0;
+    if (room > 0) {
+      const double exposed = f.residual + f.queue + under_way;
+      prompt.shared = room * -std::expm1(-w.lambda * exposed * piece / room);
+      joined = -std::expm1(-w.lambda * under_way);
+    }
+    prompt.others =
+        wait_law(f.queue + prompt.shared,
+                 square + 2 * f.queue * prompt.shared + prompt.shared * (prompt.shared + piece),
+                 1 - none * (1 - joined));
+    f.mean_own_steps += w.load.prefill[i].weight * prompt.own_steps;
+    f.mean_shared += w.load.prefill[i].weight * prompt.shared;
   }
   f.blocked = 0.5 * (1 + fits) * leaving * w.tp + f.mean_own_steps;
+  f.exposed = fits * (T + w.tp + rho * gated_step_met(w, T)) + (1 - fits) * (f.queue + s.mean);
   return f;
 }
 
-/// P(U + W > t), U uniform on (0, step), W = 0 but for probability p, then d + exponential with the
-/// mean and mean square of the other prompts' work.
-[[nodiscard]] inline double queue_tail(const FreeArrival& f, bool one_by_one, double step,
-                                       double work, double t) {
-  const double p = f.queue_probability;
-  if (!(work > 1e-15) || !(p > 1e-12)) return residual_wait_tail(step * second, 0, {}, t * second);
-  const double mean = work / p;
-  if (one_by_one) return residual_wait_tail(step * second, p, mean * second, t * second);
-  const double square = work * f.lump + work * work * (1 + f.lump_load);
-  double spread = std::sqrt(std::max(0.0, square / p - mean * mean));
-  spread = std::clamp(spread, 1e-9, mean);
-  const double shift = mean - spread;
-  const double none = residual_wait_tail(step * second, 0, {}, t * second);
-  const double some =
-      t < shift ? 1 : residual_wait_tail(step * second, 1, spread * second, (t - shift) * second);
-  return (1 - p) * none + p * some;
-}
-
-/// P(TTFT > t). `drain` is the decay rate of the wait for a place.
-[[nodiscard]] inline double first_token_tail(const EngineWork& w, const DecodeLaw& law,
-                                             const FreeArrival& f, double drain, double t) {
-  const bool one_by_one = w.load.mode == PrefillMode::one_by_one;
+/// P(TTFT > t). Of the requests that wait for a place the wait is exponential.
+[[nodiscard]] inline double first_token_tail(const EngineWork& w, const EngineBatch& batch,
+                                             const FreeArrival& f, double t) {
+  const double empty = batch.law.empty, blocked = batch.waiting_probability;
+  const double drain = batch.waiting > 0 ? blocked * w.lambda / batch.waiting : 0;
   double tail = 0;
-  const std::size_t points = std::min(w.load.prefill.size(), most_prefill_points);
-  for (std::size_t i = 0; i < std::max<std::size_t>(1, points); ++i) {
-    const double weight = points > 0 ? w.load.prefill[i].weight : 1;
-    const double time = points > 0 ? w.load.prefill[i].time.base() : 0;
-    const double past = t - time - f.own_steps[i];
+  for (std::size_t i = 0; i < prefill_points(w); ++i) {
+    const PromptWait& prompt = f.prompts[i];
+    const bool any = !w.load.prefill.empty();
+    const double weight = any ? w.load.prefill[i].weight : 1;
+    const double time = any ? w.load.prefill[i].time.base() : 0;
+    const double past = t - time - prompt.own_steps;
     if (past < 0) {
       tail += weight;
       continue;
     }
-    const double work = f.queue + f.shared[i];
-    const double free = (1 - law.empty) * queue_tail(f, one_by_one, law.step, work, past) +
-                        law.empty * queue_tail(f, one_by_one, 0, work, past);
+    const double free = (1 - empty) * residual_tail(prompt.others, batch.law.step, past) +
+                        empty * residual_tail(prompt.others, 0, past);
     const double after = past - (f.blocked - f.mean_own_steps);
-    const double blocked = std::min(1.0, std::exp(-drain * after));
-    tail += weight * ((1 - law.waiting) * free + law.waiting * blocked);
+    tail += weight * ((1 - blocked) * free + blocked * std::min(1.0, std::exp(-drain * after)));
   }
   return tail;
 }
 
-[[nodiscard]] inline Seconds first_token_quantile(const EngineWork& w, const DecodeLaw& law,
-                                                  const FreeArrival& f, double drain, double p) {
-  double low = 0, high = 1e-3;
-  while (high < 1e9 && first_token_tail(w, law, f, drain, high) > 1 - p) {
-    low = high;
-    high *= 2;
-  }
-  while (high - low > 1e-7 * high && high > 1e-12) {
-    const double middle = 0.5 * (low + high);
-    (first_token_tail(w, law, f, drain, middle) > 1 - p ? low : high) = middle;
-  }
-  return high * second;
+/// TTFT that a share p in (0, 1) does not exceed; `guess` of its scale, in s.
+[[nodiscard]] inline Seconds first_token_quantile(const EngineWork& w, const EngineBatch& batch,
+                                                  const FreeArrival& f, double p, double guess) {
+  const auto tail = [&](double t) { return first_token_tail(w, batch, f, t); };
+  return tail_point(tail, 1 - p, std::max(1e-6, guess)) * second;
 }
 
 }  // namespace detail

@@ -54,6 +54,14 @@ struct EngineWork {
     chunked = l.mode == PrefillMode::chunked && token_time > 0;
   }
   [[nodiscard]] double step(double n) const { return step_seconds(steps, n); }
+  /// T'(n), s per sequence.
+  [[nodiscard]] double step_slope(double n) const { return 0.5 * (step(n + 1) - step(n - 1)); }
+  /// E[1 / (O - 1)], 0 when all is prefill.
+  [[nodiscard]] double mean_inverse_decodes() const {
+    if (!(decodes > 0)) return 0;
+    return load.mean_inverse_decodes > 0 ? load.mean_inverse_decodes
+                                         : (1 + load.output_squared_cv) / decodes;
+  }
   /// Prompt tokens a step has room for beside `n` decodes.
   [[nodiscard]] double room(double n) const { return std::max(1.0, load.token_budget.base() - n); }
   /// Share of a prompt's company that is computed in the same step as itself, not before it.
@@ -66,9 +74,10 @@ struct EngineWork {
   [[nodiscard]] double prompt_steps(double t, double c) const {
     return std::max(1.0, std::ceil(t / token_time / c - 1e-9));
   }
-  /// Engine time of a prompt at `c` tokens a step whose decode part is `T`: mean and mean square.
+  /// Engine time of a prompt at `c` tokens a step whose decode part is `T`: mean, mean square,
+  /// cube.
   struct Service {
-    double mean = 0, square = 0, steps = 0;
+    double mean = 0, square = 0, cube = 0, steps = 0;
   };
   [[nodiscard]] Service service(double c, double T) const {
     Service s;
@@ -77,6 +86,7 @@ struct EngineWork {
       const double whole = t / token_time / c * T + t;
       s.mean += share.weight * whole;
       s.square += share.weight * whole * whole;
+      s.cube += share.weight * whole * whole * whole;
       s.steps += share.weight * prompt_steps(t, c);
     }
     return s;

@@ -18,6 +18,7 @@
 #include "tokenroof/core/units.hpp"
 #include "tokenroof/serving/birth_death.hpp"
 #include "tokenroof/serving/queueing.hpp"
+#include "tokenroof/serving/tail_point.hpp"
 
 namespace tokenroof {
 
@@ -149,27 +150,11 @@ struct EngineQueue {
   return (1 - q.law.full) * free + q.law.full * blocked;
 }
 
-/// Smallest time that `tail` does not exceed by more than 1 - p: bisection of a decreasing tail
-/// that starts from `floor`; iterative, to 1e-15 of the answer. Infinite tails stop at 1e9 s.
-template <class Tail>
-[[nodiscard]] Seconds tail_quantile(Tail&& tail, Seconds floor, double p) {
-  double low = 0, width = std::max(1e-6, floor.base());
-  while (tail(floor + width * second) > 1 - p && width < 1e9) {
-    low = width;
-    width *= 2;
-  }
-  double high = width;
-  for (int i = 0; i < 60 && high - low > 1e-16 * (floor.base() + high); ++i) {
-    const double middle = 0.5 * (low + high);
-    (tail(floor + middle * second) > 1 - p ? low : high) = middle;
-  }
-  return floor + high * second;
-}
-
 /// TTFT that a share p in (0, 1) of requests does not exceed. Meaningless when not stable.
 [[nodiscard]] inline Seconds ttft_quantile(const EngineQueue& q, RequestsPerSecond arrivals,
                                            double p) {
-  return tail_quantile([&](Seconds t) { return ttft_tail(q, arrivals, t); }, q.prefill, p);
+  const auto tail = [&](double t) { return ttft_tail(q, arrivals, q.prefill + t * second); };
+  return q.prefill + tail_point(tail, 1 - p, std::max(1e-6, q.ttft.base())) * second;
 }
 
 /// Chunked prefill: prompts ride along with decode steps, `budget` prompt tokens a step.

@@ -1,0 +1,90 @@
+// Time between tokens of an engine under load: means over tokens and over requests, what differs
+// between requests, and the longest gap.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "tokenroof/serving/end_to_end.hpp"
+#include "tokenroof/serving/engine_batch.hpp"
+#include "tokenroof/serving/engine_first_token.hpp"
+#include "tokenroof/serving/engine_load.hpp"
+
+namespace tokenroof::detail {
+
+/// In s per token, or s.
+struct TokenTimes {
+  double tpot = 0;          ///< mean over tokens: Little's law
+  double tpot_request = 0;  ///< mean over requests
+  double longest_gap = 0;   ///< chunked: bound on a gap; else the gap that one in 1,000 exceeds
+  ResponseParts parts;      ///< what differs between requests; no first-token quantiles yet
+};
+
+/// Share of a variance that is left of the mean over a life, for a correlation that decays by
+/// e^-`lives` in it.
+[[nodiscard]] inline double remaining_variance(double lives) {
+  const double x = std::max(0.05, lives);
+  return 2 * (x + std::expm1(-x)) / (x * x);
+}
+
+[[nodiscard]] inline TokenTimes token_times(const EngineWork& w, const EngineBatch& b,
+                                            const FreeArrival& f) {
+  TokenTimes t;
+  const double free = 1 - w.rho_p, step = b.law.step, found = 1 - b.waiting_probability;
+  t.tpot = w.lambda * w.decodes > 0 ? b.running / (w.lambda * w.decodes) : w.steps.front().base();
+  t.tpot_request = t.parts.tpot = t.tpot;
+
+  // The batch over a life: a step that grows with it makes it slower to settle than a life is long.
+  const double grows = b.law.running / step * w.step_slope(b.law.running);
+  const double variance = std::max(0.0, b.law.step_square - step * step) / (free * free);
+  t.parts.step_deviation = std::sqrt(remaining_variance(1 - grows) * variance);
+  // No batch is larger than a full one, which nearly all meet near the limit.
+  const double slowest = std::max(0.0, w.step(b.places) / free - t.tpot);
+  t.parts.step_deviation = std::min(t.parts.step_deviation, slowest / 1.645);
+  t.parts.prompt_variance = w.spread * t.tpot;
+
+  // Prompts that came behind the own one are computed in its first gaps: all at once where prompts
+  // run alone, else up to the budget a step.
+  if (w.chunked) {
+    t.parts.first_gap = w.rho_p / free * (f.exposed - step / free) * found;
+    t.parts.most_per_gap =
+        std::max(0.0, w.room(b.law.running) * w.token_time - w.rho_p / free * step);
+  } else if (free > 0) {
+    const bool alone = w.load.mode == PrefillMode::one_by_one;
+    const double exposed = f.queue + w.tp + (alone ? f.residual : 0);
+    t.parts.first_gap = w.rho_p / free * (exposed - step) * found;
+  }
+  if (w.rho_p > 0)
+    t.parts.gap_variance = std::max(0.0, t.parts.first_gap) * w.spread / w.rho_p / (free * free);
+  if (w.decodes > 0) {
+    const double behind =
+        t.parts.first_gap * std::max(0.0, w.mean_inverse_decodes() - std::min(1.0, 1 / w.decodes));
+    t.tpot_request += behind > 0 ? behind / (1 + behind / t.parts.most_per_gap) : behind;
+  }
+
+  if (w.chunked) {
+    t.longest_gap = w.step(b.places) + w.room(b.law.running) * w.token_time;
+  } else {
+    const double any = -std::expm1(-w.lambda * step);
+    const double served = 1 / (free > 0 ? free : 1);
+    const double prompts =
+        any > 1e-3 ? 1 + (served > 1 ? std::log(any / 1e-3) / -std::log1p(-1 / served) : 0) : 0;
+    t.longest_gap = w.step(b.places) + prompts * w.tp;
+  }
+  return t;
+}
+
+/// TPOT that 95 % of requests do not exceed; without a law of outputs all have the mean length.
+[[nodiscard]] inline SecondsPerToken tpot_p95(const EngineWork& w, const TokenTimes& t) {
+  double p95 = t.tpot_request;
+  if (w.load.outputs != nullptr && w.decodes > 0) {
+    p95 = tpot_quantile(t.parts, *w.load.outputs, w.load.output.base(), 0.95).base();
+  } else {
+    const ResponseParts& r = t.parts;
+    p95 += 1.645 * std::sqrt(r.step_deviation * r.step_deviation +
+                             r.prompt_variance * w.mean_inverse_decodes());
+  }
+  return SecondsPerToken::from_base(std::max(t.tpot_request, p95));
+}
+
+}  // namespace tokenroof::detail
