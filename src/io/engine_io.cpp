@@ -85,6 +85,7 @@ Json write_defaults(const Engine& engine) {
           {"chunked_prefill", engine.chunked_prefill},
           {"aligned_prompts", engine.aligned_prompts},
           {"schedule_interval", engine.schedule_interval},
+          {"async_scheduling", engine.async_scheduling},
           {"block_tokens", engine.block_tokens},
           {"kv_policy", std::string(to_string(engine.kv_policy))}};
 }
@@ -119,6 +120,7 @@ void read_engine_settings(ObjectReader& reader, Engine& engine) {
   engine.block_tokens = count("block_tokens", engine.block_tokens);
   engine.chunked_prefill = reader.boolean("chunked_prefill").value_or(engine.chunked_prefill);
   engine.aligned_prompts = reader.boolean("aligned_prompts").value_or(engine.aligned_prompts);
+  engine.async_scheduling = reader.boolean("async_scheduling").value_or(engine.async_scheduling);
   engine.kv_policy = read_kv_policy(reader).value_or(engine.kv_policy);
 }
 

@@ -70,6 +70,7 @@ void note_engine_defaults(const ObjectReader& reader, const Engine& engine,
   note("chunked_prefill", engine.chunked_prefill ? "true" : "false");
   note("aligned_prompts", engine.aligned_prompts ? "true" : "false");
   note("schedule_interval", std::to_string(engine.schedule_interval));
+  note("async_scheduling", engine.async_scheduling ? "true" : "false");
   note("block_tokens", std::to_string(engine.block_tokens));
   note("kv_policy", std::string(to_string(engine.kv_policy)));
 }

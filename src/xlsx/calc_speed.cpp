@@ -73,6 +73,8 @@ void calc_loop(Calc& calc, const Subject& subject) {
       n, std::max(1.0, subject.scenario.engine.max_batched_tokens / subject.lengths().computed()) *
              subject.shown.replica.lanes());
   const double meeting = 2.5 * n / output;
+  const bool ahead = subject.shown.replica.model.async_scheduling;  // one step more is missed
+  const double steps = (first ? 1 : 2) + (ahead && n > 1 ? 1 : 0);
   for (int i = 0; i < 2; ++i) {
     const Point& p = *points[i];
     const EngineConstants e = loop_constants(p.replica);
@@ -84,7 +86,7 @@ void calc_loop(Calc& calc, const Subject& subject) {
              : e.prompts_ahead * (first ? 0.5 * (n - 1) : 1);
     side[i].overhead = (e.request_overhead + subject.lengths().prompt * e.per_prompt_token).base();
     side[i].usual = side[i].overhead + side[i].prompt * (p.replica.lanes() + side[i].ahead) +
-                    (first ? 1 : 2) * token_time;
+                    steps * token_time;
   }
   const auto both = [&](const char* label, const char* name, const std::string& formula,
                         double Side::*part, const char* note = "") {
@@ -111,8 +113,8 @@ void calc_loop(Calc& calc, const Subject& subject) {
   calc.each("before and after the engine", "s", "loop_overhead", {"0", side[0].overhead},
             {"request_overhead_s+prompt_tokens*per_prompt_token_s", side[1].overhead});
   both("first token while no place must be waited for", "loop_first",
-       std::string("loop_overhead@+prompt_time@*(lanes+prompts_before@)+") + (first ? "1" : "2") +
-           "*token_time@",
+       std::string("loop_overhead@+prompt_time@*(lanes+prompts_before@)+(") + (first ? "1" : "2") +
+           (ahead ? "+IF(batch>1,1,0)" : "") + ")*token_time@",
        &Side::usual);
   calc.one("rounds of waiting for a place", "1", "loop_rounds",
            {"MAX(1,concurrency/replicas/batch)", std::max(1.0, each / n)});

@@ -98,6 +98,23 @@ TEST_CASE("percentiles in closed form agree with the simulator") {
     }
 }
 
+TEST_CASE("scheduling ahead delays first tokens by a step, in closed form and simulated") {
+  ScenarioRun how;
+  how.requests = 10000;
+  Scenario s = scenario_8b();
+  s.engine.constants.step = Seconds{};  // it would be hidden
+  const ServingAnswer usual = estimate(s).serving;
+  const SimulationResult usual_run = simulate_scenario(s, how).run;
+  s.engine.async_scheduling = true;
+  const ServingAnswer ahead = estimate(s).serving;
+  const SimulationResult run = simulate_scenario(s, how).run;
+  const double step = (*ahead.ttft.mean - *usual.ttft.mean) / *ahead.tpot.mean;
+  CHECK(step == Approx(1).epsilon(0.02));
+  CHECK((run.ttft.mean - usual_run.ttft.mean) / (*ahead.ttft.mean - *usual.ttft.mean) ==
+        Approx(1).epsilon(0.1));
+  CHECK(*ahead.ttft.p95 / run.ttft.p95 == Approx(1).epsilon(0.1));
+}
+
 TEST_CASE("the chance that live sequences outgrow the pool is the share of time they would") {
   for (const auto kind : {LengthLaw::Kind::fixed, LengthLaw::Kind::geometric})
     for (const double gigabytes : {26.0, 27.0, 28.0, 32.0}) {

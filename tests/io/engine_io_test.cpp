@@ -9,13 +9,13 @@ using Catch::Matchers::Contains;
 
 namespace {
 const char* profile = R"({"name": "vllm", "versions": ["0.15"],
-  "defaults": {"schedule_interval": 10, "aligned_prompts": true, "memory_fraction": 0.92, "max_sequences": 1024, "kv_policy": "uniform_pages"},
+  "defaults": {"schedule_interval": 10, "async_scheduling": true, "aligned_prompts": true, "memory_fraction": 0.92, "max_sequences": 1024, "kv_policy": "uniform_pages"},
   "constants": {
     "step": {"value": "0.5 ms", "meaning": "host time per step", "source": "fit", "date": "2026-01-01", "rows": 900, "fit_error": 0.09},
     "prompt_efficiency": {"value": 0.9, "meaning": "m", "source": "s", "date": "2026-01-01"}},
   "local_runtime": {"stream_ceiling": {"value": "1.1 TB/s", "meaning": "m", "source": "s", "date": "2026-02-01"}},
   "earlier": [
-    {"before": "0.8", "note": "n", "defaults": {"max_sequences": 256}, "constants": {"step": {"value": "2 ms", "meaning": "m", "source": "s", "date": "2026-02-01"}}},
+    {"before": "0.8", "note": "n", "defaults": {"max_sequences": 256, "async_scheduling": false}, "constants": {"step": {"value": "2 ms", "meaning": "m", "source": "s", "date": "2026-02-01"}}},
     {"before": "0.18", "note": "n", "constants": {"step": {"value": "0.3 ms", "meaning": "m", "source": "s", "date": "2026-02-01"}}}],
   "reserves": [{"since": "0.10", "runtime": "0.5 GiB", "graphs": "1 GiB", "activation_per_token": 8, "kv_policy": "full_length", "reports_capacity": true, "source": "logs"}]})";
 }  // namespace
@@ -63,6 +63,8 @@ TEST_CASE("the constants are those of the version's era") {
     CHECK(old.engine.max_sequences == 256);
     CHECK(for_version(entry, "0.9").engine.max_sequences == 1024);
     CHECK(entry.engine.schedule_interval == 10);
+    CHECK(entry.engine.async_scheduling);
+    CHECK_FALSE(old.engine.async_scheduling);
     CHECK(entry.engine.aligned_prompts);
     CHECK(old.engine.reserves.size() == 1);
     CHECK(old.constants[0].date == "2026-02-01");

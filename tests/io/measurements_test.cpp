@@ -152,7 +152,7 @@ TEST_CASE("calibrate learns the constants that made the rows") {
   // Rows as a changed vLLM would give them: predictions of its own profile with other constants.
   EngineEntry changed = files().engine("vllm");
   changed.engine.constants.per_layer = 40 * microsecond;
-  changed.engine.constants.per_sequence = 30 * microsecond;
+  changed.engine.constants.weight_stream = 0.9;
   const std::filesystem::path data =
       std::filesystem::temp_directory_path() /
       ("tokenroof_data_" + std::to_string(reinterpret_cast<std::uintptr_t>(&changed)));
@@ -181,7 +181,7 @@ TEST_CASE("calibrate learns the constants that made the rows") {
   const File file(rows);
   CalibrateOptions options;
   options.engine = "vllm";
-  options.constants = {"per_layer", "per_sequence", "per_latent_layer"};
+  options.constants = {"per_layer", "per_latent_layer", "weight_stream"};
   options.pull = 0;
   options.date = "2026-11-30";
   const EngineCalibration learned = calibrate_file(file.path, files(), options);
@@ -191,10 +191,10 @@ TEST_CASE("calibrate learns the constants that made the rows") {
   CHECK(learned.skipped.size() == 2);
   const EngineConstants& constants = learned.profile.engine.constants;
   CHECK(constants.per_layer / microsecond == Approx(40).epsilon(0.01));
-  CHECK(constants.per_sequence / microsecond == Approx(30).epsilon(0.01));
+  CHECK(constants.weight_stream == Approx(0.9).epsilon(0.01));
   // No row has latent attention: that constant stays, and is named.
   CHECK(constants.per_latent_layer == files().engine("vllm").engine.constants.per_latent_layer);
-  CHECK(learned.fit.parameters[2].reason.find("hardly") != std::string::npos);
+  CHECK(learned.fit.parameters[1].reason.find("hardly") != std::string::npos);
   CHECK(learned.fit.in_sample.median_ape < 1e-3);
   CHECK(learned.fit.left_out.median_ape < 1e-3);
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "catch2/catch.hpp"
@@ -117,6 +118,37 @@ TEST_CASE("each kind of kernel is told by its columns") {
       only("nccl", gpu + "collective," + message + h100 + "all_gather,int8,4,1048576,0.02\n");
   CHECK(gather.predicted == Approx(0.00765 + 0.0024 + 0.002609).epsilon(2e-3));
   CHECK(gather.groups.back().second == "int8");
+}
+
+TEST_CASE("gaps of a stream are those of its chunks") {
+  // 191 tokens, 20 ms each: 3.8 s after the first; 152 gaps of 25 ms.
+  const std::string header =
+      "engine,engine_version,model_config,weight_dtype,gpu,tp,input_tokens,output_tokens,"
+      "request_rate_per_s,ttft_mean_ms,itl_mean_ms,e2e_mean_ms,streamed_chunks\n";
+  const std::string run = "vllm,0.15.1,llama-2-7b,fp16,h100-sxm-80gb,1,500,191,5,50,";
+  const auto figures = [&](const std::string& rest) {
+    const ValidationReport report = validated(header + run + rest + "\n");
+    std::map<std::string, Prediction> found;
+    for (const Prediction& one : report.predictions) found[one.metric] = one;
+    REQUIRE(found.size() == 4);
+    CHECK(found["tpot_mean_ms"].measured == Approx(20));
+    return found;
+  };
+  const auto gaps = [](const Prediction& one) {
+    for (const auto& [dimension, value] : one.groups)
+      if (dimension == "gaps") return value;
+    return std::string("of tokens");
+  };
+  auto unstated = figures("25,3850,");
+  CHECK(unstated["itl_mean_ms"].predicted == Approx(unstated["tpot_mean_ms"].predicted));
+  CHECK(gaps(unstated["itl_mean_ms"]) == "of chunks of 1.2 tokens, by their means");
+  auto stated = figures("25,3850,153");
+  CHECK(stated["itl_mean_ms"].predicted == Approx(stated["tpot_mean_ms"].predicted * 190 / 152));
+  CHECK(gaps(stated["itl_mean_ms"]) == "of chunks of 1.2 tokens, as stated");
+  CHECK(gaps(figures("20,3850,")["itl_mean_ms"]) == "of tokens");
+  CHECK(gaps(figures("15,3850,")["itl_mean_ms"]) == "shorter than the time per token");
+  CHECK_THAT(validated(header + run + "25,3850,192\n").skipped.at(0).reason,
+             Contains("/prompt/streamed_chunks") && Contains("192 of 191"));
 }
 
 TEST_CASE("balanced routing touches more experts than skewed routing") {

@@ -135,6 +135,7 @@ TEST_CASE("ideal <= roofline <= calibrated") {
         model, gpu(of_any_size(1e13, 5e15), of_any_size(2e11, 2e13), of_any_size(1e10, 2e12)),
         layout, precision);
     step.engine.communication_overlap = between(0, 0.9);
+    step.async_scheduling = whole(0, 1) == 1;
     StepLoad<double> load =
         decode_load(whole(0, 1) ? of_any_size(1, 2000) : 0.0, of_any_size(1, 200000));
     load.query_tokens = whole(1, 5);
@@ -296,6 +297,19 @@ TEST_CASE("four-bit experts take their small kernels along") {
   const double saved = 0.5 * 32 * model.engine.per_mixture_layer.base() *
                        model.machine.latency_factor * model.engine.mixture_slowdown;
   CHECK(latency() - half == Approx(saved));
+}
+
+TEST_CASE("a host that schedules ahead shows only where it takes longer than the device") {
+  StepModel<double> model = step_models().front();
+  const auto step = [&] { return calibrated_step(model, decode_load(64.0, 1000.0)).total(); };
+  model.engine.step = model.engine.per_sequence = Seconds{};
+  const Seconds device = step();
+  model.engine.per_sequence = 10 * microsecond;
+  CHECK(step() / device == Approx(1 + 64 * 10e-6 / device.base()));
+  model.async_scheduling = true;
+  CHECK(step() / device == Approx(1));
+  model.engine.per_sequence = 2 * device / 64;
+  CHECK(step() / device == Approx(2));
 }
 
 TEST_CASE("in a mesh two devices share one of its links") {

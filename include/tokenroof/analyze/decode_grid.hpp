@@ -77,6 +77,7 @@ inline void fill_by_operator(const StepModel<double>& model, Fidelity fidelity,
                              std::span<const double> batches, std::span<const double> contexts,
                              double query_tokens, Eigen::Ref<DecodeGrid> seconds) {
   StepModel<double> rest = model, cores = model;
+  rest.async_scheduling = false;  // the host hides behind attention too: below
   rest.operators.attentions.clear();
   cores.operators.matmuls.clear();
   cores.operators.recurrents.clear();
@@ -97,9 +98,10 @@ inline void fill_by_operator(const StepModel<double>& model, Fidelity fidelity,
       visit_step(cores, load, fidelity, [&](OperatorKind kind, const auto&, const auto& time) {
         if (!is_engine(kind)) attention += time.total().base();
       });
-      double step = device + attention + host;
+      const double kernels = device + attention;
+      double step = model.async_scheduling ? std::max(kernels, host) : kernels + host;
       if (fidelity == Fidelity::calibrated && load.sequences > 0)
-        step += launches_beyond(model, load, device + attention);
+        step += launches_beyond(model, load, kernels);
       seconds(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) = step;
     }
   }

@@ -64,7 +64,7 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
   load.prefill = law.shares();
   const Seconds overhead = request_overhead(replica) + lane_time(replica);
   const auto meets = [&](const EngineEstimate& e) {
-    return keeps(scenario.objective, e, overhead);
+    return keeps(scenario.objective, e, overhead + scheduled_step(replica, e));
   };
   // The most replicas of interest: when they do not carry the traffic, no number does.
   const double replica_cost =
@@ -101,7 +101,8 @@ inline void set_latencies(const Replica& replica, const EngineEstimate& e, Secon
                                            scenario.price.utilization);
   const RequestsPerSecond each = open.arrival_rate / static_cast<double>(replicas);
   planned.load = each / felt.limit();
-  set_latencies(replica, felt(each), overhead, planned);
+  const EngineEstimate e = felt(each);
+  set_latencies(replica, e, overhead + scheduled_step(replica, e), planned);
   return Evaluation::meets;
 }
 

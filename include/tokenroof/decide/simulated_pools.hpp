@@ -81,6 +81,7 @@ template <class Prefill, class Transfer>
   }
   SimulatedEngine engine = simulated_engine(scenario, replica);
   engine.chunked = true;
+  engine.scheduled_ahead = false;  // hand-overs are not prompts
   const bool kept = plan.keep_records;
   plan.keep_records = true;
   SimulationResult run = simulate(decoded, engine, plan, [&](const SimulatedStep& step) {

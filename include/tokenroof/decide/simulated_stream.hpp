@@ -23,6 +23,7 @@ namespace tokenroof {
   engine.max_sequences = scenario.engine.max_sequences * ranks;
   engine.token_budget = scenario.engine.max_batched_tokens * static_cast<int>(replica.lanes());
   engine.chunked = scenario.engine.chunked_prefill;
+  engine.scheduled_ahead = replica.model.async_scheduling;
   engine.block_tokens = scenario.engine.block_tokens;
   const double blocks = std::floor(replica.memory.kv_tokens.base() / engine.block_tokens) * ranks;
   if (scenario.speculation) {

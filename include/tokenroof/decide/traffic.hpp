@@ -72,6 +72,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond arrivals, Requ
       std::max(1.0, scenario.engine.max_batched_tokens / replica.lengths.computed());
   load.lanes = replica.lanes();
   load.arrival_interval = scenario.engine.schedule_interval;
+  load.scheduled_ahead = replica.model.async_scheduling;
   load.lengths_vary = scenario.workload.lengths.kind != LengthLaw::Kind::fixed;
   load.prompts_first = replica.prompts_first;
   return load;
@@ -137,7 +138,8 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond arrivals, Requ
   if (asks(scenario.objective))
     serving.objective_rate = replicas * largest_rate_below(limit, [&](RequestsPerSecond rate) {
                                const EngineEstimate e = at(rate);
-                               return e.stable && detail::keeps(scenario.objective, e, overhead);
+                               const Seconds late = overhead + detail::scheduled_step(replica, e);
+                               return e.stable && detail::keeps(scenario.objective, e, late);
                              });
 
   at.load.outputs = &scenario.workload.lengths;
@@ -152,7 +154,7 @@ inline void set_unstable(TrafficAnswer& answer, RequestsPerSecond arrivals, Requ
   serving.stable = true;
   answer.running = e.running.base();
   serving.running = e.running;
-  detail::set_latencies(serving, e, overhead);
+  detail::set_latencies(serving, e, overhead + detail::scheduled_step(replica, e));
   serving.preemption_probability =
       pool_overflow(replica, (load.arrivals * (e.e2e - e.admission)).base(), e.waiting_probability,
                     e.running_variance);

@@ -59,6 +59,9 @@ struct Engine {
   /// Attention ranks wait until prompts can run on all of them together.
   bool aligned_prompts = false;
   int schedule_interval = 1;  ///< decode steps between looks at the queue of new requests
+  /// The next step is scheduled while one runs: host time hides behind the device, and what arrives
+  /// meanwhile misses that step too.
+  bool async_scheduling = false;
   int block_tokens = 16;
   KvPolicy kv_policy = KvPolicy::exact;
   EngineConstants constants;

@@ -2,8 +2,8 @@
 //
 //   name, versions        which engine, and the versions its constants were learned from
 //   defaults              memory_fraction, max_sequences, max_batched_tokens, chunked_prefill,
-//                         aligned_prompts, schedule_interval, block_tokens, kv_policy (exact,
-//                         uniform_pages, full_length, windowed_cells)
+//                         aligned_prompts, schedule_interval, async_scheduling, block_tokens,
+//                         kv_policy (exact, uniform_pages, full_length, windowed_cells)
 //   constants             {NAME: {"value": "0.5 ms" or a number, "meaning", "source", "date",
 //                         "rows", "fit_error"}}; names are members of EngineConstants, at most 16
 //                         (spreads not counted); of the newest versions

@@ -167,8 +167,10 @@ void visit_calibrated(const StepModel<S>& model, const StepLoad<S>& load, Visit 
   StepTime<S> small = detail::small_kernels_part(model, rank);
   small *= slowdown;
   visit(OperatorKind::small_kernels, OperatorCost<S>{}, small);
+  device += small.total().base();
   StepTime<S> host = detail::host_part(model, load);
-  host.latency += detail::launches_beyond(model, load, device + small.total().base());
+  if (model.async_scheduling) host.latency = max(S(0), host.latency - device);
+  host.latency += detail::launches_beyond(model, load, device);
   visit(OperatorKind::host, OperatorCost<S>{}, host);
 }
 
@@ -211,6 +213,8 @@ void visit_ideal(const StepModel<S>& model, const StepLoad<S>& load, Visit visit
   StepModel<double> step{step_operators(model, device, precision, deployment),
                          machine_of(device, deployment), kernels, engine.constants,
                          engine.local_runtime};
+  // Stages of a pipeline hold several steps at once; engines schedule those one by one.
+  step.async_scheduling = engine.async_scheduling && deployment.pipeline_parallel == 1;
   if (engine.local_runtime) step.machine = with_fp16_accumulation(step.machine);
   return step;
 }

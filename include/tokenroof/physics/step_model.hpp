@@ -65,6 +65,7 @@ struct StepModel {
   KernelConstants kernels;
   EngineConstants engine;
   std::optional<LocalRuntimeConstants> local_runtime{};  ///< set: calibrated steps are of its kind
+  bool async_scheduling = false;  ///< the host prepares the next step while the device runs one
 };
 
 namespace detail {

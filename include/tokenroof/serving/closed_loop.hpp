@@ -9,7 +9,8 @@
 // in the steady state). `ahead` counts other prompts served first: where lengths vary, requests end
 // at any step and few meet (2.5 n / O a step, from simulation); where they are fixed it is learned
 // per engine. A newcomer misses the running step and waits for its own; where prompts come first it
-// waits for the running one. When C > K the rest wait for a place: Little's law over the cycle.
+// waits for the running one. Where the engine schedules ahead of the device it misses one step
+// more. When C > K the rest wait for a place: Little's law over the cycle.
 // Sources: operational laws (Denning & Buzen 1978); how well it holds: docs/accuracy.md.
 #pragma once
 
@@ -30,9 +31,15 @@ struct ClosedLoopLoad {
   double prompts_per_step = 1;  ///< prompts that one step's token budget holds, >= 1
   double lanes = 1;             ///< prompts that different ranks and stages compute at once
   bool lengths_vary = true;
-  bool prompts_first = false;   ///< prompts run in steps of their own, before any decode
-  double arrival_interval = 1;  ///< steps between looks at the queue of new requests
-  double start_share = 0;       ///< share of requests that started together, in [0, 1]
+  bool prompts_first = false;    ///< prompts run in steps of their own, before any decode
+  double arrival_interval = 1;   ///< steps between looks at the queue of new requests
+  bool scheduled_ahead = false;  ///< the step after the running one is already scheduled
+  double start_share = 0;        ///< share of requests that started together, in [0, 1]
+
+  /// Steps that a newcomer misses because they were scheduled before it came; alone it misses none.
+  [[nodiscard]] double missed_steps() const {
+    return scheduled_ahead && std::min(concurrency, capacity) > 1 ? 1 : 0;
+  }
 };
 
 /// Times of the engine at n running requests.
@@ -71,7 +78,7 @@ struct ClosedLoop {
   if (load.prompts_first && ahead > together) ahead = 0.5 * (ahead + together);
   if (!load.lengths_vary)  // prompts that start together also end together
     ahead = engine.prompts_ahead * (load.prompts_first ? 0.5 * (n - 1) : 1);
-  double waited = load.prompts_first ? 1 : 2;
+  double waited = (load.prompts_first ? 1 : 2) + load.missed_steps();
   if (load.arrival_interval > 1) waited = 0.5 * load.arrival_interval;
   const Seconds overhead = engine.request_overhead + load.prompt * engine.per_prompt_token;
   const Seconds usual = times.prefill * (lanes + ahead) + waited * times.step;

@@ -43,12 +43,15 @@ class EngineRun {
         advance(requests_[issued_].arrival.base(), false);
         continue;
       }
+      if (admitted_count() == 0) seen_ = clock_;  // an idle engine schedules at once
       admit();
       const SimulatedStep load = compose();
       if (load.decoding == 0 && load.prefill_tokens == 0)
         continue;  // a rejection emptied the queue
       ++result_.steps;
+      const double began = clock_;
       advance(clock_ + step_time(load).base(), true);
+      seen_ = engine_.scheduled_ahead ? began : clock_;
       if (load.decoding > 0) decode();
       finish_prefills();
     }
@@ -101,6 +104,7 @@ class EngineRun {
       const int id = waiting_.front();
       const SimulatedRequest& r = spec(id);
       RequestState& s = state(id);
+      if (s.times.arrival > seen_) return;
       if (kv_.limited() && kv_.blocks(std::int64_t{r.input} + r.output - 1) > kv_.pool()) {
         waiting_.pop_front();
         reject(s);
@@ -361,6 +365,7 @@ class EngineRun {
   SimulationResult& result_;
   std::size_t issued_ = 0;
   double clock_ = 0;
+  double seen_ = 0;  // arrivals until then are known to the coming step
   std::deque<int> waiting_, prefilling_;
   std::vector<Ending> endings_;                // heap, earliest completion first
   std::vector<std::pair<int, int>> admitted_;  // id and epoch, latest last

@@ -30,6 +30,7 @@ struct SimulatedEngine {
   int prompts_per_prefill = 1 << 30;  ///< exclusive: prompts that may share one prefill step
   std::int64_t kv_blocks = 0;         ///< size of the KV pool; 0: no limit
   int block_tokens = 16;
+  bool scheduled_ahead = false;  ///< a step takes only what had come when the one before it began
   int draft_tokens = 0;    ///< speculation: tokens proposed a step, each takes one of the budget
   double acceptance = 0;   ///< that a proposed token is accepted when all before it are, [0, 1]
   std::uint64_t seed = 1;  ///< of the acceptances

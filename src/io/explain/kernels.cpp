@@ -334,6 +334,10 @@ class KernelLines {
                      [&](OperatorKind kind, const auto&, const StepTime<double>& part) {
                        if (kind != OperatorKind::host) device += part.total().base();
                      });
+    if (model.async_scheduling)
+      line(fmt::format("hidden behind {} of the kernels: the next step is scheduled meanwhile",
+                       time(device)),
+           -std::min(device, detail::host_part(model, load).latency));
     const double beyond = detail::launches_beyond(model, load, device);
     if (beyond > 0)
       line(fmt::format("launches beyond graphs = {} x {} layers - {} of the kernels",

@@ -92,6 +92,9 @@ void open_first_token(Explainer& to) {
     to.part("admission: waiting for a place in the batch", admission, "s");
     to.part("scheduling: the rest of the running step, decodes beside the own prompt",
             e.scheduling.base(), "s");
+    if (replica.model.async_scheduling)
+      to.part("async_scheduling: the step that was scheduled before",
+              detail::scheduled_step(replica, e).base(), "s");
     to.part("prefill_queue: other prompts", e.prefill_queue.base(), "s");
     to.part("prefill: own prompt, as it runs beside the batch", e.prefill.base(), "s");
   }

@@ -1,5 +1,13 @@
 // Serving runs under Poisson arrivals, an object or a row a run: latencies in ms, means and
 // percentiles over all stages of a run, each stage weighted by its requests.
+//
+// Clients time chunks of text, not tokens. A detokeniser holds back what is no whole character yet,
+// so an answer may have fewer chunks than tokens, and its mean gap is longer than its time per
+// token in proportion. A run may state its mean number of chunks (prompt.streamed_chunks); where it
+// does not, and its own means say so, the row is put into a group that names it. tpot_mean_ms, from
+// end to end and first token, is per token whatever the client counted.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -95,6 +103,35 @@ double mixed_quantile(const std::vector<StageLatency>& stages, double p) {
   return 0.5 * (low + high);
 }
 
+/// Gaps between chunks of a mean answer: as stated, else one less than its tokens.
+double streamed_gaps(const Json& prompt) {
+  const double tokens = positive(prompt, "output_tokens");
+  if (!prompt.contains("streamed_chunks")) return tokens - 1;
+  const double chunks = positive(prompt, "streamed_chunks");
+  if (!(chunks > 1 && chunks <= tokens))
+    refuse("/prompt/streamed_chunks", "expected more than 1 and at most output_tokens, " +
+                                          fmt::format("got {} of {}", chunks, tokens));
+  return chunks - 1;
+}
+
+/// Compares the time per token, and says where a run's own means show that its gaps are not of
+/// tokens: by more than a tenth, since means of ratios differ from ratios of means.
+void compare_tokens(const Json& run, double tpot_ms, double gaps, RowResult& result) {
+  const Json &measured = run.at("measured_ms"), &prompt = run.at("prompt");
+  const double tokens = positive(prompt, "output_tokens") - 1;
+  if (!(tokens > 0 && measured.contains("e2e_mean") && measured.contains("ttft_mean"))) return;
+  const double decode = positive(measured, "e2e_mean") - positive(measured, "ttft_mean");
+  result.predict("tpot_mean_ms", decode / tokens, tpot_ms);
+  if (!measured.contains("itl_mean")) return;
+  const double own = tokens / (decode / positive(measured, "itl_mean"));  // tokens a gap
+  if (gaps < tokens)
+    result.group("gaps", fmt::format("of chunks of {:.1f} tokens, as stated", tokens / gaps));
+  else if (own > 1.1)
+    result.group("gaps", fmt::format("of chunks of {:.1f} tokens, by their means", own));
+  else if (own < 0.9)
+    result.group("gaps", "shorter than the time per token");
+}
+
 void predict(const Json& run, RowResult& result, Lookups& lookups) {
   Scenario scenario = scenario_of(run, lookups);
   result.group("model", text(run, "model_config"));
@@ -121,16 +158,19 @@ void predict(const Json& run, RowResult& result, Lookups& lookups) {
   }
   if (!(requests > 0)) refuse("/stages", "expected at least one stage");
   const Json& measured = run.at("measured_ms");
+  const double gaps = streamed_gaps(run.at("prompt"));
+  const double tokens = scenario.workload.output.base() - 1;
   const auto add = [&](const char* name, const char* metric, double seconds) {
     if (measured.contains(name)) result.predict(metric, positive(measured, name), 1e3 * seconds);
   };
   add("e2e_mean", "e2e_mean_ms", e2e / requests);
-  add("itl_mean", "itl_mean_ms", tpot / requests);
+  add("itl_mean", "itl_mean_ms", tpot / requests * (gaps > 0 ? tokens / gaps : 1));
   add("ttft_mean", "ttft_mean_ms", ttft / requests);
   add("e2e_p90", "e2e_p90_ms", mixed_quantile(whole, 0.90));
   add("e2e_p99", "e2e_p99_ms", mixed_quantile(whole, 0.99));
   add("ttft_p90", "ttft_p90_ms", mixed_quantile(first, 0.90));
   add("ttft_p99", "ttft_p99_ms", mixed_quantile(first, 0.99));
+  compare_tokens(run, 1e3 * tpot / requests, gaps, result);
 }
 
 /// A CSV row is a run of one stage, without sessions.
@@ -145,6 +185,7 @@ void predict_row(Row& row, Lookups& lookups) {
     if (const auto limit = row.number(column)) run[column] = *limit;
   run["prompt"] = {{"question_tokens", row.positive("input_tokens")},
                    {"output_tokens", row.positive("output_tokens")}};
+  if (const auto chunks = row.number("streamed_chunks")) run["prompt"]["streamed_chunks"] = *chunks;
   run["stages"] = Json::array({{{"rate", row.positive("request_rate_per_s")},
                                 {"duration", row.number("duration_s").value_or(1)}}});
   Json measured = Json::object();
