@@ -21,7 +21,8 @@ endfunction()
 if(CMAKE_SCRIPT_MODE_FILE AND DEFINED OUTPUT)
   file(READ ${LIST} files)
   set(entries "")
-  # Compilers limit the length of one literal, so long files become several adjacent ones.
+  # Compilers limit the length of one literal, so long files become several adjacent ones. As `sv`
+  # they know their length: counting it would take clang past its limit of constexpr steps.
   set(chunk 12000)
   foreach(file IN LISTS files)
     file(RELATIVE_PATH name ${FOLDER} ${file})
@@ -39,11 +40,11 @@ if(CMAKE_SCRIPT_MODE_FILE AND DEFINED OUTPUT)
         math(EXPR taken "${newline} + 1")
         string(SUBSTRING "${part}" 0 ${taken} part)
       endif()
-      string(APPEND entries "R\"~data~(${part})~data~\"\n")
+      string(APPEND entries "R\"~data~(${part})~data~\"sv\n")
       math(EXPR start "${start} + ${taken}")
     endwhile()
     if(length EQUAL 0)
-      string(APPEND entries "\"\"")
+      string(APPEND entries "\"\"sv")
     endif()
     string(APPEND entries "},\n")
   endforeach()
@@ -54,6 +55,8 @@ if(CMAKE_SCRIPT_MODE_FILE AND DEFINED OUTPUT)
 
 namespace tokenroof::io {
 namespace {
+using namespace std::string_view_literals;
+
 constexpr EmbeddedFile files[] = {
 ${entries}    {\"\", \"\"},
 };

@@ -7,9 +7,9 @@ set -euo pipefail
 packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libeigen3-dev libcli11-dev
           libbenchmark-dev libxlsxwriter-dev)
 if [ "${1:-}" = test ]; then
-  packages+=(catch2 librapidcheck-dev libboost-math-dev clang-14 clang-format pkg-config python3
-             libreoffice-calc-nogui gnumeric python3-openpyxl python3-jsonschema parallel emscripten
-             libxml2-utils man-db groff-base zsh fish dpkg-dev file)
+  packages+=(catch2 librapidcheck-dev libboost-math-dev clang-14 libclang-rt-14-dev clang-format
+             pkg-config python3 libreoffice-calc-nogui gnumeric python3-openpyxl python3-jsonschema
+             parallel emscripten libxml2-utils man-db groff-base zsh fish dpkg-dev file)
 fi
 
 missing=()

@@ -84,8 +84,8 @@ void calc_fleet(Calc& calc, const Subject& subject) {
   calc.section("Fleet for the requests to serve");
   const char* can_serve[] = {"1/request_seconds@",
                              "IF(ISNUMBER(request_rate@),request_rate@/replicas,\"\")",
-                             "IF(ISNUMBER(replica_objective_rate),replica_objective_rate,"
-                             "IF(ISNUMBER(replica_limit_rate),replica_limit_rate,\"\"))"};
+                             ("IF(ISNUMBER(replica_objective_rate),replica_objective_rate,"
+                              "IF(ISNUMBER(replica_limit_rate),replica_limit_rate,\"\"))")};
   const char* in_words[] = {"a full batch of such requests", "what the loop completes",
                             "within the objective, from the queue; in the exported fidelity"};
   const auto kind = static_cast<std::size_t>(subject.traffic);

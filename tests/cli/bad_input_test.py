@@ -197,7 +197,7 @@ class Hostile(tool.ToolTest):
         text = json.dumps(GOOD)[:-1] + ", " + keys + "}"
         start = time.monotonic()
         lines = self.refused("estimate", self.write("s.json", text)).splitlines()
-        self.assertLess(time.monotonic() - start, 10)
+        self.assertLess(time.monotonic() - start, 40)
         self.assertEqual(len(lines), 51)
         self.assertIn("and 299950 more faults", lines[-1])
 

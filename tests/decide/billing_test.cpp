@@ -103,9 +103,9 @@ TEST_CASE("storing a prefix against computing it again", "[billing]") {
   const DollarsPerByteSecond storage = 0.005 * dollar / (gigabyte * hour);
   const DollarsPerToken again = oracle("s11.cache.recompute") * dollar_per_million_tokens;
   const BytesPerToken kv = 327680 * byte / token;
-  const auto minute = store_or_recompute(again, kv, 60 * second, storage);
-  CHECK(minute.break_even / hour == closed_form("s11.cache.hold.L70.h"));
-  CHECK(minute.store_pays());
+  const auto at_minute = store_or_recompute(again, kv, 60 * second, storage);
+  CHECK(at_minute.break_even / hour == closed_form("s11.cache.hold.L70.h"));
+  CHECK(at_minute.store_pays());
   CHECK_FALSE(store_or_recompute(again, kv, 1 * hour, storage).store_pays());
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("a dense multiply can be worked out by hand") {
   const auto by_hand = [&](double k, double n) {
     const double rows = 64, compute = 2 * rows * k * n / (0.793 * 989.4e12);
     const double memory =
-        (rows * (2 * k * std::max(1.0, n / 2048) + 2 * n) + 2 * k * n) / (0.8 * 1.07 * 3.35e12);
+        (rows * (2 * k * std::max(1.0, n / 2048) + 2 * n) + 2 * k * n) / (0.8 * 1.10 * 3.35e12);
     const double loop = 5.04e-6 * f * k / (k + 1536);
     return 80 * (2.84e-6 * f + std::sqrt(compute * compute + memory * memory + loop * loop));
   };
@@ -167,8 +167,8 @@ TEST_CASE("terms of a calibrated step make its kernels, and kernels its parts") 
         const std::size_t begin = line.text.find(": ");
         if (begin == std::string::npos) continue;  // the sum
         const std::string text = line.text.substr(begin + 2);
-        if (const std::size_t open = text.find(" x ("); std::isdigit(text[0]) != 0) {
-          CHECK(line.value == Approx(std::stod(text.substr(0, open)) * (sum + std::sqrt(root))));
+        if (const std::size_t bracket = text.find(" x ("); std::isdigit(text[0]) != 0) {
+          CHECK(line.value == Approx(std::stod(text.substr(0, bracket)) * (sum + std::sqrt(root))));
           whole += line.value;
           ++totals;
           continue;

@@ -37,25 +37,25 @@ std::string refusal(const FleetSearch& search) {
 }  // namespace
 
 TEST_CASE("a small load on a 550B model takes one node of eight, not eleven", "[fleet_io]") {
-  FleetRequest request = wanted("nemotron-3-ultra-550b-a55b", "h200-sxm-141gb", "0.5 req/s",
-                                {.accelerators = {"h200-sxm-141gb"}, .precisions = {"fp8"}});
-  request.whole_nodes = true;
-  const FleetPlan plan = plan_fleet(request, catalog().kernels().constants);
+  FleetRequest asked = wanted("nemotron-3-ultra-550b-a55b", "h200-sxm-141gb", "0.5 req/s",
+                              {.accelerators = {"h200-sxm-141gb"}, .precisions = {"fp8"}});
+  asked.whole_nodes = true;
+  const FleetPlan plan = plan_fleet(asked, catalog().kernels().constants);
   REQUIRE(plan.verdict.ok());
   CHECK(plan.deployments.front().devices == 8);
   CHECK(plan.deployments.front().deployment.replicas == 1);
 }
 
 TEST_CASE("what a plan says of a deployment is what an estimate of it says", "[fleet_io]") {
-  const FleetRequest request =
+  const FleetRequest asked =
       wanted("llama-3.1-8b", "h100-sxm-80gb", "40 req/s",
              {.accelerators = {"h100-sxm-80gb", "h200-sxm-141gb"}, .precisions = {"fp8"}});
   const KernelConstants kernels = catalog().kernels().constants;
-  const FleetPlan plan = plan_fleet(request, kernels);
+  const FleetPlan plan = plan_fleet(asked, kernels);
   REQUIRE(plan.deployments.size() > 2);
   for (const PlannedDeployment& d : plan.deployments) {
-    Scenario scenario = request.scenario;
-    const FleetCandidate& candidate = request.candidates[d.candidate];
+    Scenario scenario = asked.scenario;
+    const FleetCandidate& candidate = asked.candidates[d.candidate];
     scenario.accelerator = candidate.accelerator;
     scenario.precision = candidate.precision;
     scenario.deployment = d.deployment;
@@ -71,13 +71,13 @@ TEST_CASE("what a plan says of a deployment is what an estimate of it says", "[f
 }
 
 TEST_CASE("candidates have prices, the scenario's own first and at its price", "[fleet_io]") {
-  const FleetRequest request =
+  const FleetRequest asked =
       wanted("llama-3.1-8b", "h100-sxm-80gb", "1 req/s",
              {.accelerators = {"b200-sxm", "h100-sxm-80gb"}, .precisions = {"bf16", "fp8"}});
-  REQUIRE(request.candidates.size() == 4);
-  CHECK(request.candidates[0].accelerator.id == "h100-sxm-80gb");
-  CHECK(*request.candidates[0].accelerator.price / (dollar / hour) == Approx(5));
-  CHECK(request.candidates[3].label == "fp8");
+  REQUIRE(asked.candidates.size() == 4);
+  CHECK(asked.candidates[0].accelerator.id == "h100-sxm-80gb");
+  CHECK(*asked.candidates[0].accelerator.price / (dollar / hour) == Approx(5));
+  CHECK(asked.candidates[3].label == "fp8");
   CHECK_THAT(refusal({.accelerators = {"mi300x"}, .precisions = {}}), Contains("has no price"));
   CHECK_THAT(refusal({.accelerators = {"h1000"}, .precisions = {}}), Contains("h1000"));
   CHECK_THAT(refusal({.accelerators = {}, .precisions = {"fp9"}}),
@@ -85,18 +85,18 @@ TEST_CASE("candidates have prices, the scenario's own first and at its price", "
 }
 
 TEST_CASE("a plan as text, JSON and CSV", "[fleet_io]") {
-  const FleetRequest request =
+  const FleetRequest asked =
       wanted("llama-3.1-8b", "h100-sxm-80gb", "20 req/s",
              {.accelerators = {"h200-sxm-141gb"}, .precisions = {"bf16", "fp8"}});
-  const FleetPlan plan = plan_fleet(request, catalog().kernels().constants);
+  const FleetPlan plan = plan_fleet(asked, catalog().kernels().constants);
   REQUIRE(plan.verdict.ok());
-  const std::string text = fleet_text(request, plan, 5, Markup::plain);
+  const std::string text = fleet_text(asked, plan, 5, Markup::plain);
   CHECK_THAT(text, Contains("Cheapest first") && Contains("Frontier") && Contains("enumerated"));
-  CHECK_THAT(fleet_reason(request, plan), Contains("carry the load") && Contains("binds"));
-  const std::string json = fleet_json(request, plan, 5, "0");
+  CHECK_THAT(fleet_reason(asked, plan), Contains("carry the load") && Contains("binds"));
+  const std::string json = fleet_json(asked, plan, 5, "0");
   CHECK_THAT(json, Contains("tokenroof/plan/1") && !Contains("nan") && !Contains("inf"));
   std::ostringstream csv;
-  write_fleet_csv(request, plan, csv);
+  write_fleet_csv(asked, plan, csv);
   std::istringstream in(csv.str());
   CsvReader reader(in, "plan.csv");
   std::size_t rows = 0;

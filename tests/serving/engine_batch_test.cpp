@@ -41,7 +41,7 @@ Compared running(const Engine& engine, double share) {
   const EngineBatch batch = engine_batch(w, saturation(w));
 
   StreamLaw stream;
-  stream.requests = 150000;
+  stream.requests = 80000;
   stream.seed = 11;
   stream.arrival_rate = load.arrivals;
   stream.input = TokensPerRequest::from_base(engine.prompt);

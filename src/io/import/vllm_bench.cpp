@@ -110,8 +110,7 @@ void read_rest(const Json& object, ImportCells& cells) {
       cells.set(column, number_in(object, key));
     } else if (!value.is_structured() && !contains(numbers, key, key_of) &&
                !contains(read_elsewhere, key, [](std::string_view name) { return name; })) {
-      const auto fact = std::find_if(std::begin(facts), std::end(facts),
-                                     [&](const Renamed& entry) { return entry.key == key; });
+      const auto fact = std::ranges::find(facts, key, key_of);
       const std::string text = text_in(object, key);
       const std::string name = fact != std::end(facts) ? std::string(fact->column) : "meta_" + key;
       if (const auto number = plain_number(text); number && name != "engine_version")
