@@ -95,9 +95,9 @@ Scenario scenario_of(const Row& row, Lookups& lookups) {
   scenario.accelerator = lookups.device(row.required_text("gpu")).accelerator;
   const std::string_view engine = row.required_text("engine");
   std::string version(row.text("engine_version"));
-  // Runs that do not say so are of images before version tags were recorded.
+  // Published runs that do not say so are of images before version tags were recorded.
   if (engine == "sglang" && (version.empty() || version == "nightly-dev")) version = "0.5.9";
-  if (engine == "vllm" && version.empty()) version = "0.11";
+  if (engine == "vllm" && version.empty() && row.text("origin") == "inferencex") version = "0.11";
   scenario.engine = lookups.engine(engine, version).engine;
   scenario.precision = precision_of(row, scenario.model);
   scenario.precision.kv_cache = cache_of(row, scenario.model, scenario.accelerator);
