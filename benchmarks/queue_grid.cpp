@@ -2,10 +2,10 @@
 //
 //   queue_grid [scale [seed]] > queue_grid.csv      the summary goes to stderr
 //
-// 168 cases: loads 0.2 to 0.97, K 16 to 512, fixed, geometric and lognormal outputs, chunked and
+// 180 cases: loads 0.2 to 0.97, K 16 to 512, fixed, geometric and lognormal outputs, chunked and
 // exclusive prefill (one prompt or several a step), prompts fixed or lognormal, prefix hits in a
-// third of the cases, prefill from 5 to 60 % of a full engine, and 12 with bursty arrivals. `scale`
-// multiplies the number of simulated requests; another `seed` (42) draws other engines.
+// third of the cases, prefill from 5 to 60 % of a full engine, 12 of them with bursty arrivals.
+// `scale` multiplies the number of simulated requests; another `seed` (42) draws other engines.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -201,6 +201,7 @@ CsvReader& CsvReader::operator=(CsvReader&&) noexcept = default;
 CsvReader::~CsvReader() = default;
 
 const std::vector<std::string>& CsvReader::header() const { return state_->header; }
+char CsvReader::separator() const { return state_->separator; }
 std::size_t CsvReader::line() const { return state_->line; }
 
 std::optional<std::size_t> CsvReader::column(std::string_view name) const {

@@ -72,9 +72,8 @@ void calc_loop(Calc& calc, const Subject& subject) {
   const double together = std::min(
       n, std::max(1.0, subject.scenario.engine.max_batched_tokens / subject.lengths().computed()) *
              subject.shown.replica.lanes());
-  const double meeting = 2.5 * n / output;
-  const bool ahead = subject.shown.replica.model.async_scheduling;  // one step more is missed
-  const double steps = (first ? 1 : 2) + (ahead && n > 1 ? 1 : 0);
+  const ClosedLoopLoad loop = closed_loop_load(subject.shown.replica, subject.scenario, each);
+  const double meeting = (first ? loop.arrival_interval : 1) * 2.5 * n / output;
   for (int i = 0; i < 2; ++i) {
     const Point& p = *points[i];
     const EngineConstants e = loop_constants(p.replica);
@@ -86,7 +85,7 @@ void calc_loop(Calc& calc, const Subject& subject) {
              : e.prompts_ahead * (first ? 0.5 * (n - 1) : 1);
     side[i].overhead = (e.request_overhead + subject.lengths().prompt * e.per_prompt_token).base();
     side[i].usual = side[i].overhead + side[i].prompt * (p.replica.lanes() + side[i].ahead) +
-                    steps * token_time;
+                    loop.waited_steps() * token_time;
   }
   const auto both = [&](const char* label, const char* name, const std::string& formula,
                         double Side::*part, const char* note = "") {
@@ -100,7 +99,9 @@ void calc_loop(Calc& calc, const Subject& subject) {
   if (vary && first)
     calc.one("prompts that share a step", "request", "prompts_together",
              {"MIN(batch,MAX(1,max_batched_tokens/computed_tokens)*lanes)", together});
-  const std::string meet = "2.5*batch/output_mean";
+  const int interval = subject.scenario.engine.schedule_interval;
+  const std::string meet =
+      (first && interval > 1 ? fmt::format("{}*", interval) : "") + "2.5*batch/output_mean";
   if (vary)
     calc.both(
         "other prompts served first", "request", "prompts_before",
@@ -112,9 +113,11 @@ void calc_loop(Calc& calc, const Subject& subject) {
               {first ? "prompts_ahead*0.5*(batch-1)" : "prompts_ahead", side[1].ahead});
   calc.each("before and after the engine", "s", "loop_overhead", {"0", side[0].overhead},
             {"request_overhead_s+prompt_tokens*per_prompt_token_s", side[1].overhead});
+  std::string waited = first ? "1" : "2";
+  if (loop.scheduled_ahead) waited += "+IF(AND(batch>1,concurrency/replicas<=batch),1,0)";
+  if (interval > 1) waited = fmt::format("0.5*{}", interval);
   both("first token while no place must be waited for", "loop_first",
-       std::string("loop_overhead@+prompt_time@*(lanes+prompts_before@)+(") + (first ? "1" : "2") +
-           (ahead ? "+IF(batch>1,1,0)" : "") + ")*token_time@",
+       "loop_overhead@+prompt_time@*(lanes+prompts_before@)+(" + waited + ")*token_time@",
        &Side::usual);
   calc.one("rounds of waiting for a place", "1", "loop_rounds",
            {"MAX(1,concurrency/replicas/batch)", std::max(1.0, each / n)});

@@ -99,6 +99,17 @@ TEST_CASE("elasticities are slopes, and their value does not depend on the scala
   });
 }
 
+TEST_CASE("host time that hides behind the device stays hidden") {
+  Scenario scenario = step_scenario(models::llama_31_8b(), {});
+  scenario.engine.async_scheduling = true;
+  scenario.engine.constants.step = 1 * millisecond;
+  const Replica replica = reduce(scenario, Fidelity::calibrated);
+  Factors<double> as_is;
+  as_is.fill(1);
+  CHECK(scaled_result(replica, {16, 8192, 1, 0}, Result::decode_step, as_is) ==
+        Approx(replica.decode(16, 8192).total().base()).epsilon(1e-12));
+}
+
 TEST_CASE("a memory-bound ideal step: bandwidth alone, and half its bytes are cache") {
   const Replica replica = reduce(step_scenario(models::llama_31_8b(), {}), Fidelity::ideal);
   const StepTime<double> parts = replica.decode(16, 8192);

@@ -84,7 +84,8 @@ template <Scalar S>
   for (S& peak : machine.peak) peak *= factor(factors, Driver::peak_compute) * fixed;
   machine.link_bandwidth *= factor(factors, Driver::link_bandwidth) * fixed;
   machine.network_bandwidth *= factor(factors, Driver::link_bandwidth) * fixed;
-  return {model.operators, machine, model.kernels, model.engine, model.local_runtime};
+  return {model.operators,       machine, model.kernels, model.engine, model.local_runtime,
+          model.async_scheduling};
 }
 
 template <Scalar S>

@@ -18,10 +18,10 @@ namespace tokenroof::detail {
 }
 
 /// What an arrival waits where the step after the running one is already scheduled: a step as long
-/// as the gap between tokens, unless the engine idles.
+/// as the gap between tokens, unless the engine idles or a place is waited for anyway.
 [[nodiscard]] inline Seconds scheduled_step(const Replica& replica, const EngineEstimate& e) {
   if (!replica.model.async_scheduling) return {};
-  return e.busy * replica.tokens_per_step * (e.tpot * token);
+  return e.busy * (1 - e.waiting_probability) * replica.tokens_per_step * (e.tpot * token);
 }
 
 /// A prompt takes longer than its share of the engine where several lanes work at once.

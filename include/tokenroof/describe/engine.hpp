@@ -60,7 +60,7 @@ struct Engine {
   bool aligned_prompts = false;
   int schedule_interval = 1;  ///< decode steps between looks at the queue of new requests
   /// The next step is scheduled while one runs: host time hides behind the device, and what arrives
-  /// meanwhile misses that step too.
+  /// meanwhile misses that step too. Not with pipeline stages or a local runtime.
   bool async_scheduling = false;
   int block_tokens = 16;
   KvPolicy kv_policy = KvPolicy::exact;

@@ -91,6 +91,7 @@ class CsvReader {
   ~CsvReader();
 
   [[nodiscard]] const std::vector<std::string>& header() const;
+  [[nodiscard]] char separator() const;
   /// Index of the column called `name`.
   [[nodiscard]] std::optional<std::size_t> column(std::string_view name) const;
   /// As column(); a SpecError with did-you-mean when there is none.

@@ -214,7 +214,8 @@ void visit_ideal(const StepModel<S>& model, const StepLoad<S>& load, Visit visit
                          machine_of(device, deployment), kernels, engine.constants,
                          engine.local_runtime};
   // Stages of a pipeline hold several steps at once; engines schedule those one by one.
-  step.async_scheduling = engine.async_scheduling && deployment.pipeline_parallel == 1;
+  step.async_scheduling = engine.async_scheduling && deployment.pipeline_parallel == 1 &&
+                          !engine.local_runtime.has_value();
   if (engine.local_runtime) step.machine = with_fp16_accumulation(step.machine);
   return step;
 }

@@ -36,9 +36,12 @@ struct ClosedLoopLoad {
   bool scheduled_ahead = false;  ///< the step after the running one is already scheduled
   double start_share = 0;        ///< share of requests that started together, in [0, 1]
 
-  /// Steps that a newcomer misses because they were scheduled before it came; alone it misses none.
-  [[nodiscard]] double missed_steps() const {
-    return scheduled_ahead && std::min(concurrency, capacity) > 1 ? 1 : 0;
+  /// Steps that a newcomer waits for. One more where the next is scheduled before it comes; a lone
+  /// request, or one that waits for a place anyway, misses none.
+  [[nodiscard]] double waited_steps() const {
+    if (arrival_interval > 1) return 0.5 * arrival_interval;
+    const bool missed = scheduled_ahead && concurrency > 1 && concurrency <= capacity;
+    return (prompts_first ? 1 : 2) + (missed ? 1 : 0);
   }
 };
 
@@ -78,10 +81,8 @@ struct ClosedLoop {
   if (load.prompts_first && ahead > together) ahead = 0.5 * (ahead + together);
   if (!load.lengths_vary)  // prompts that start together also end together
     ahead = engine.prompts_ahead * (load.prompts_first ? 0.5 * (n - 1) : 1);
-  double waited = (load.prompts_first ? 1 : 2) + load.missed_steps();
-  if (load.arrival_interval > 1) waited = 0.5 * load.arrival_interval;
   const Seconds overhead = engine.request_overhead + load.prompt * engine.per_prompt_token;
-  const Seconds usual = times.prefill * (lanes + ahead) + waited * times.step;
+  const Seconds usual = times.prefill * (lanes + ahead) + load.waited_steps() * times.step;
   const Seconds first = overhead + load.start_share * burst + (1 - load.start_share) * usual;
 
   ClosedLoop loop;

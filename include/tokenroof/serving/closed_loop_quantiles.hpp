@@ -47,8 +47,7 @@ struct ClosedLoopQuantiles {
   const double mean = loop.ttft.base();
   // What is left over is steps waited for first, one of them only in part, other prompts then.
   const double left = std::max(0.0, mean - place - own);
-  const double steps = (load.prompts_first ? 1 : 2) + load.missed_steps();
-  const double waited = std::min(left, steps * step);
+  const double waited = std::min(left, load.waited_steps() * step);
   const double partly = std::min(waited, step), ahead = left - waited;
   const double samples = sample_mean(lengths);
   const auto quantile = [&](double p) {

@@ -58,13 +58,13 @@ struct JoiningBatches {
   double stay = 0;    ///< P(B > j + 1 | B > j) from j = 1 on
 };
 
-/// Batches at the prefill load `prefill_load` = lambda t_p in [0, 1). Where outputs differ so much
-/// that no such law has the break's mean, the mean is the largest that fits.
-[[nodiscard]] constexpr JoiningBatches joining_batches(double prefill_load,
-                                                       double prefill_squared_cv,
-                                                       double output_squared_cv,
-                                                       double arrival_squared_cv,
-                                                       double lasting = 1) {
+/// Batches at the prefill load `prefill_load` = lambda t_p in [0, 1). `lasting` in [0, 1] of the
+/// company in a break counts. Arrivals that come in bursts make the mean larger, as groups of
+/// (1 + c_a^2) / 2. Where no law of this form has mean and spread, the mean is the largest that
+/// fits.
+[[nodiscard]] inline JoiningBatches joining_batches(double prefill_load, double prefill_squared_cv,
+                                                    double output_squared_cv,
+                                                    double arrival_squared_cv, double lasting = 1) {
   const double free = 1 - prefill_load;
   const double bursts =
       (arrival_squared_cv + prefill_load * prefill_load * prefill_squared_cv) / (free * free);
@@ -73,7 +73,9 @@ struct JoiningBatches {
   b.spread = 1 + lasting * (b.spread - 1);
   const double square = 2 * b.spread - 1;  // over the mean
   double mean = 0.5 * (1 + std::max(1.0, arrival_squared_cv)) / free;
-  if (square < 3) mean = std::min(mean, 2 / (3 - square));
+  const double excess = b.spread - 1;  // P(B > 1) <= 1, and no tail lighter than none
+  mean = std::min(mean, 1 + 0.5 * (excess + std::sqrt(excess * excess + 4 * excess)));
+  if (excess < 1) mean = std::min(mean, 1 / (1 - excess));
   if (!(square > 1) || !(mean > 1)) return b;
   const double beyond = std::max(0.0, 0.5 * ((mean * square - 1) / (mean - 1) - 3));
   b.mean = mean;
@@ -106,7 +108,7 @@ struct JoiningBatches {
   const double missing = std::max(0.0, last - places);
   const double rate = joining / batch.mean;
   double weight = 1, before = 1, later = 0;  // of the state at hand, the one before, and G
-  double total = 1, empty = 1, running = 0, squares = 0, time = 0, square = 0;
+  double total = 1, busy = 0, empty = 1, running = 0, squares = 0, time = 0, square = 0;
   double turns = 0, leaving = 0, levels = 0;
   for (int n = 1; n <= last; ++n) {
     const double held = std::min<double>(n, places);
@@ -118,6 +120,7 @@ struct JoiningBatches {
     weight = rate * sum * decodes * step / held;
     turns += sum;
     total += weight;
+    busy += weight;
     running += held * weight;
     squares += held * held * weight;
     time += step * weight;
@@ -125,7 +128,7 @@ struct JoiningBatches {
     leaving += held / step * weight;
     levels += held * held / step * weight;
     if (weight > huge) {
-      for (double* x : {&weight, &before, &later, &total, &empty, &running, &squares, &time,
+      for (double* x : {&weight, &before, &later, &total, &busy, &empty, &running, &squares, &time,
                         &square, &turns, &leaving, &levels})
         *x /= huge;
     }
@@ -137,6 +140,7 @@ struct JoiningBatches {
   const double beyond = batch.mean * weight + batch.more / (1 - batch.stay) * later;
   const double overflow = rate * beyond / (drain - joining);
   total += overflow;
+  busy += overflow;
   running += places * overflow;
   squares += places * places * overflow;
   time += step * overflow;
@@ -147,8 +151,8 @@ struct JoiningBatches {
   law.empty = empty / total;
   law.running = running / total;
   law.running_square = squares / total;
-  law.step = time / (total - empty);
-  law.step_square = square / (total - empty);
+  law.step = time / busy;
+  law.step_square = square / busy;
   law.overflow = overflow / total;
   law.short_queue = weight * missing / total;
   law.waiting = (overflow + weight + before * missing) / total;

@@ -3,6 +3,7 @@
 // law; TTFT comes as three quantiles; TPOT is normal about its mean: the batch varies over time (a
 // request of any length sees it), and prompts fall into the life of a request (the longer it lives,
 // the more of them, the less they matter per token).
+// TPOT over requests besides: short answers feel the prompts that came behind the own one.
 // Source: own derivation; checked against the simulator by end_to_end_test.cpp and
 // benchmarks/queue_grid.cpp.
 #pragma once
@@ -11,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "tokenroof/core/normal.hpp"
@@ -103,12 +105,13 @@ struct TimePoint {
 
 }  // namespace detail
 
-/// The time that a share `p` in (0, 1) of requests does not exceed from arrival to last token, for
-/// outputs of `outputs` tokens in the mean (>= 1) under `law`.
-[[nodiscard]] inline Seconds end_to_end_quantile(const ResponseParts& r, const LengthLaw& law,
-                                                 double outputs, double p) {
+/// The time that a share `p` in (0, 1) of requests does not exceed from arrival to last token;
+/// `decodes` are their decode steps, by weights that sum to one. Prompts behind the own one count
+/// in the mean only (first_gap is of the TPOT).
+[[nodiscard]] inline Seconds end_to_end_quantile(const ResponseParts& r,
+                                                 std::span<const detail::TimePoint> decodes,
+                                                 double p) {
   const auto first = detail::first_token_points(r);
-  const std::vector<detail::TimePoint> decodes = detail::decode_points(law, outputs);
   const auto places = detail::exponential_points();
   const double waits = r.place_wait > 0 ? r.place_probability : 0;
   const auto tail = [&](double t) {
@@ -133,14 +136,23 @@ struct TimePoint {
     }
     return sum;
   };
-  return tail_point(tail, 1 - p, std::max(1e-6, r.p99 + r.tpot * outputs)) * second;
+  double longest = 0;
+  for (const detail::TimePoint& decode : decodes) longest = std::max(longest, decode.time);
+  return tail_point(tail, 1 - p, std::max(1e-6, r.p99 + 0.5 * r.tpot * longest)) * second;
+}
+
+/// The same for outputs of `outputs` tokens in the mean (>= 1) under `law`.
+[[nodiscard]] inline Seconds end_to_end_quantile(const ResponseParts& r, const LengthLaw& law,
+                                                 double outputs, double p) {
+  return end_to_end_quantile(r, detail::decode_points(law, outputs), p);
 }
 
 /// The TPOT that a share `p` in (0, 1) of requests does not exceed, requests of one token left out:
-/// normal about tpot + first_gap / (O - 1) for each length. 0 when all are of one token.
-[[nodiscard]] inline SecondsPerToken tpot_quantile(const ResponseParts& r, const LengthLaw& law,
-                                                   double outputs, double p) {
-  const std::vector<detail::TimePoint> decodes = detail::decode_points(law, outputs);
+/// normal about r.tpot, here of all gaps but what `first_gap` says, + first_gap / steps for each
+/// number of `decodes`. 0 when all are of one token.
+[[nodiscard]] inline SecondsPerToken tpot_quantile(const ResponseParts& r,
+                                                   std::span<const detail::TimePoint> decodes,
+                                                   double p) {
   double counted = 0;
   for (const detail::TimePoint& decode : decodes) counted += decode.time > 0 ? decode.weight : 0;
   const auto tail = [&](double t) {
@@ -160,7 +172,7 @@ struct TimePoint {
   };
   if (!(counted > 0)) return {};
   return SecondsPerToken::from_base(
-      tail_point(tail, (1 - p) * counted, std::max(1e-12, r.tpot + r.first_gap / outputs)));
+      tail_point(tail, (1 - p) * counted, std::max(1e-12, 1.2 * r.tpot)));
 }
 
 }  // namespace tokenroof

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tokenroof/core/units.hpp"
 #include "tokenroof/serving/decode_clock.hpp"
@@ -50,8 +51,8 @@ struct EngineEstimate {
 
 /// The engine in steady state. `steps` = T(1) .. T(K) in the mean live context, not empty. A rate
 /// at or beyond the limit gives `stable` = false; rate 0 the latencies of an idle engine. Answers
-/// of one token (O = 1) are all prefill. Costs about K + 100 points of the prefill law flops;
-/// allocates for the quantiles over output lengths alone.
+/// of one token (O = 1) are all prefill. Microseconds; allocates where the law of outputs is stated
+/// alone, and takes some tens of them then.
 [[nodiscard]] inline EngineEstimate engine_estimate(const EngineLoad& load, StepTimes steps) {
   const detail::EngineWork w(load, steps);
   const detail::Saturation full = detail::saturation(w);
@@ -89,16 +90,18 @@ struct EngineEstimate {
   e.running = b.running * request;
   e.tpot = SecondsPerToken::from_base(t.tpot);
   e.tpot_request = SecondsPerToken::from_base(t.tpot_request);
-  e.tpot_p95 = detail::tpot_p95(w, t);
   e.longest_gap = t.longest_gap * second;
   e.e2e = e.ttft + w.decodes * t.tpot * second;
+  std::vector<detail::TimePoint> decodes;
+  if (load.outputs != nullptr) decodes = detail::decode_points(*load.outputs, load.output.base());
+  e.tpot_p95 = detail::tpot_p95(w, t, decodes);
   if (load.outputs != nullptr) {
     ResponseParts parts = t.parts;
     parts.least = shortest_prefill(load.prefill);
     parts.p50 = e.ttft_p50.base();
     parts.p95 = e.ttft_p95.base();
     parts.p99 = e.ttft_p99.base();
-    e.e2e_p95 = end_to_end_quantile(parts, *load.outputs, load.output.base(), 0.95);
+    e.e2e_p95 = end_to_end_quantile(parts, decodes, 0.95);
   }
   return e;
 }

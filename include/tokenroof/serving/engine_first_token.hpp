@@ -17,9 +17,6 @@
 namespace tokenroof {
 namespace detail {
 
-/// Most points of a prefill law that are evaluated; later ones are ignored.
-inline constexpr std::size_t most_prefill_points = 48;
-
 /// What a prompt of one point of the prefill law meets, in s.
 struct PromptWait {
   double own_steps = 0;  ///< decode parts of its steps
@@ -31,16 +28,11 @@ struct PromptWait {
 struct FreeArrival {
   double residual = 0;  ///< mean rest of the running step
   double queue = 0;     ///< mean work of other prompts before the own one
-  std::array<PromptWait, most_prefill_points> prompts{};
+  std::array<PromptWait, PrefillLaw::most> prompts{};
   double mean_own_steps = 0, mean_shared = 0;
   double exposed = 0;  ///< chunked: mean time in which the prompts arrive that follow the own one
   double blocked = 0;  ///< for a request that had to wait: what follows its admission, but t_p
 };
-
-/// Points of the prefill law that are evaluated: at least one, of no prompt.
-[[nodiscard]] inline std::size_t prefill_points(const EngineWork& w) {
-  return std::clamp<std::size_t>(w.load.prefill.size(), 1, most_prefill_points);
-}
 
 /// `limit` is the rate at which decode places run out, `budget_load` the arrivals over the rate at
 /// which the token budget does (0: later than places).
@@ -51,12 +43,13 @@ struct FreeArrival {
   f.residual = T > 0 ? busy * 0.5 * law.step_square / T : 0;
   // Requests that leave together at the end of a step are replaced together.
   const double full = w.step(static_cast<double>(w.steps.size()));
-  const double leaving = limit * full / std::max(0.02, 1 - limit * w.tp);
+  const double leaving = w.decodes > 0 ? limit * full / std::max(0.02, 1 - limit * w.tp) : 0;
   const double alone = 0.5 * w.spread / (1 - rho);  // Pollaczek-Khinchine
   const double bursts = (w.load.arrival_squared_cv + w.cp2) / (1 + w.cp2);
   // Bursts that are short against a step meet inside it, at any load: half the excess dispersion if
   // all are (batch arrivals); 0.4 of that fits gamma arrivals in the simulator.
-  const double clustered = 0.4 * 0.5 * std::max(0.0, w.load.arrival_squared_cv - 1);
+  const double clustered =
+      w.lambda > 0 ? 0.4 * 0.5 * std::max(0.0, w.load.arrival_squared_cv - 1) : 0;
   if (!w.chunked) {
     // Packed prompts: a break is a chain of packs, each of the arrivals during the one before.
     const double packing = w.packing();
@@ -71,7 +64,7 @@ struct FreeArrival {
     const double mates = clustered * (1 + clustered + w.cp2) * w.tp * w.tp;
     const double square = f.queue * f.queue + (1 - packing) * in_turn + packing * together + mates;
     const WaitLaw others = wait_law(f.queue, square, some);
-    for (std::size_t i = 0; i < prefill_points(w); ++i) f.prompts[i].others = others;
+    for (std::size_t i = 0; i < w.prompts.size(); ++i) f.prompts[i].others = others;
     return f;
   }
   const double c = w.room(law.running);
@@ -79,7 +72,7 @@ struct FreeArrival {
   double load = std::min(0.999, w.lambda * s.mean);
   const VariedWait varied = varied_wait(w, law, c, s, bursts);
   double others = 0.5 * w.lambda * s.square * bursts / (1 - load) * varied.mean;
-  if (budget_load > load) {
+  if (budget_load > 0) {
     // Near saturation of the budget a queue outlives a batch: then a request takes P + D tokens of
     // the budget, not P of what the batch leaves, and waits E[(P + D)^2] / E[P^2] (P / (P + D))^2
     // times what the load of the limit says. In between by the times that both take to settle.
@@ -93,7 +86,7 @@ struct FreeArrival {
     const double batch_settles = 2 * w.decodes * T / (1 - rho);
     const double slow = queue_settles / (queue_settles + batch_settles);
     others += slow * (settled - others);
-    load += slow * (budget_load - load);
+    load = std::max(load, load + slow * (budget_load - load));
   }
   const double fits = std::max(0.0, 1 - w.load.prompt.base() / c);
   f.queue = others + fits * busy * T * rho / (1 - rho) + clustered * s.mean;
@@ -104,9 +97,9 @@ struct FreeArrival {
   const double mates = clustered * (s.square + clustered * s.mean * s.mean);
   const double square = f.queue * f.queue + (1 - fits) * in_turn +
                         (fits > 0 ? fits * gated_variance(w, T) : 0) + mates;
-  for (std::size_t i = 0; i < std::min(w.load.prefill.size(), most_prefill_points); ++i) {
+  for (std::size_t i = 0; i < w.prompts.size(); ++i) {
     PromptWait& prompt = f.prompts[i];
-    const double t = w.load.prefill[i].time.base();
+    const double t = w.prompts[i].time.base(), weight = w.prompts[i].weight;
     const double steps = w.prompt_steps(t, c);
     const double under_way = (steps - 1) * (T + c * w.token_time);  // before the last step
     const double room = steps * c * w.token_time - t;               // left over in that
@@ -122,8 +115,8 @@ struct FreeArrival {
         wait_law(f.queue + prompt.shared,
                  square + 2 * f.queue * prompt.shared + prompt.shared * (prompt.shared + piece),
                  1 - none * (1 - joined));
-    f.mean_own_steps += w.load.prefill[i].weight * prompt.own_steps;
-    f.mean_shared += w.load.prefill[i].weight * prompt.shared;
+    f.mean_own_steps += weight * prompt.own_steps;
+    f.mean_shared += weight * prompt.shared;
   }
   f.blocked = 0.5 * (1 + fits) * leaving * w.tp + f.mean_own_steps;
   f.exposed = fits * (T + w.tp + rho * gated_step_met(w, T)) + (1 - fits) * (f.queue + s.mean);
@@ -136,12 +129,10 @@ struct FreeArrival {
   const double empty = batch.law.empty, blocked = batch.waiting_probability;
   const double drain = batch.waiting > 0 ? blocked * w.lambda / batch.waiting : 0;
   double tail = 0;
-  for (std::size_t i = 0; i < prefill_points(w); ++i) {
+  for (std::size_t i = 0; i < w.prompts.size(); ++i) {
     const PromptWait& prompt = f.prompts[i];
-    const bool any = !w.load.prefill.empty();
-    const double weight = any ? w.load.prefill[i].weight : 1;
-    const double time = any ? w.load.prefill[i].time.base() : 0;
-    const double past = t - time - prompt.own_steps;
+    const double weight = w.prompts[i].weight;
+    const double past = t - w.prompts[i].time.base() - prompt.own_steps;
     if (past < 0) {
       tail += weight;
       continue;

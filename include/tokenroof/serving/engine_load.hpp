@@ -39,11 +39,15 @@ namespace detail {
 struct EngineWork {
   StepTimes steps;
   const EngineLoad& load;
+  std::span<const PrefillShare> prompts;  ///< law of t_p, never empty
   double lambda, decodes, tp, cp2, token_time, rho_p,
       spread;  // spread: lambda E[t_p^2], with bursts
   bool chunked;
 
   EngineWork(const EngineLoad& l, StepTimes s) : steps(s), load(l) {
+    static constexpr PrefillShare none{{}, 1};
+    prompts = l.prefill.empty() ? std::span(&none, 1)
+                                : l.prefill.first(std::min(l.prefill.size(), PrefillLaw::most));
     lambda = l.arrivals.base();
     decodes = l.output.base() - 1;
     tp = prefill_mean(l.prefill).base();
@@ -55,7 +59,11 @@ struct EngineWork {
   }
   [[nodiscard]] double step(double n) const { return step_seconds(steps, n); }
   /// T'(n), s per sequence.
-  [[nodiscard]] double step_slope(double n) const { return 0.5 * (step(n + 1) - step(n - 1)); }
+  [[nodiscard]] double step_slope(double n) const {
+    const double low = std::max(1.0, n - 1);
+    const double high = std::min(static_cast<double>(steps.size()), n + 1);
+    return high > low ? (step(high) - step(low)) / (high - low) : 0;
+  }
   /// E[1 / (O - 1)], 0 when all is prefill.
   [[nodiscard]] double mean_inverse_decodes() const {
     if (!(decodes > 0)) return 0;
@@ -81,7 +89,7 @@ struct EngineWork {
   };
   [[nodiscard]] Service service(double c, double T) const {
     Service s;
-    for (const PrefillShare& share : load.prefill) {
+    for (const PrefillShare& share : prompts) {
       const double t = share.time.base();
       const double whole = t / token_time / c * T + t;
       s.mean += share.weight * whole;

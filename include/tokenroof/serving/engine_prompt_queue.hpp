@@ -12,7 +12,7 @@ namespace tokenroof::detail {
 /// E[t_p^3] in s^3.
 [[nodiscard]] inline double prefill_cube(const EngineWork& w) {
   double cube = 0;
-  for (const PrefillShare& share : w.load.prefill) {
+  for (const PrefillShare& share : w.prompts) {
     const double t = share.time.base();
     cube += share.weight * t * t * t;
   }
@@ -52,7 +52,8 @@ struct VariedWait {
     const double slower = 1 + w.step(at) / (w.room(at) * w.token_time);
     const double drift = (1 - w.lambda * w.tp * slower) * tau;
     const double noise = w.lambda * s.square * bursts * (slower / pace) * (slower / pace) * tau;
-    const double wait = std::sqrt(drift * drift + 2 * noise) - drift;
+    const double root = std::sqrt(drift * drift + 2 * noise);
+    const double wait = drift > 0 ? 2 * noise / (root + drift) : root - drift;
     if (i == 0) middle = wait;
     sum += weight[i] * wait;
     squares += weight[i] * wait * wait;

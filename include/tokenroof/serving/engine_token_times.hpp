@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "tokenroof/serving/end_to_end.hpp"
 #include "tokenroof/serving/engine_batch.hpp"
@@ -49,9 +50,8 @@ struct TokenTimes {
     t.parts.first_gap = w.rho_p / free * (f.exposed - step / free) * found;
     t.parts.most_per_gap =
         std::max(0.0, w.room(b.law.running) * w.token_time - w.rho_p / free * step);
-  } else if (free > 0) {
-    const bool alone = w.load.mode == PrefillMode::one_by_one;
-    const double exposed = f.queue + w.tp + (alone ? f.residual : 0);
+  } else {
+    const double exposed = f.queue + w.tp + (1 - w.packing()) * f.residual;
     t.parts.first_gap = w.rho_p / free * (exposed - step) * found;
   }
   if (w.rho_p > 0)
@@ -66,7 +66,7 @@ struct TokenTimes {
     t.longest_gap = w.step(b.places) + w.room(b.law.running) * w.token_time;
   } else {
     const double any = -std::expm1(-w.lambda * step);
-    const double served = 1 / (free > 0 ? free : 1);
+    const double served = 1 / free;
     const double prompts =
         any > 1e-3 ? 1 + (served > 1 ? std::log(any / 1e-3) / -std::log1p(-1 / served) : 0) : 0;
     t.longest_gap = w.step(b.places) + prompts * w.tp;
@@ -74,17 +74,17 @@ struct TokenTimes {
   return t;
 }
 
-/// TPOT that 95 % of requests do not exceed; without a law of outputs all have the mean length.
-[[nodiscard]] inline SecondsPerToken tpot_p95(const EngineWork& w, const TokenTimes& t) {
-  double p95 = t.tpot_request;
-  if (w.load.outputs != nullptr && w.decodes > 0) {
-    p95 = tpot_quantile(t.parts, *w.load.outputs, w.load.output.base(), 0.95).base();
-  } else {
-    const ResponseParts& r = t.parts;
-    p95 += 1.645 * std::sqrt(r.step_deviation * r.step_deviation +
-                             r.prompt_variance * w.mean_inverse_decodes());
-  }
-  return SecondsPerToken::from_base(std::max(t.tpot_request, p95));
+/// TPOT that 95 % of requests do not exceed, by `decodes`, their decode steps; none: all have the
+/// mean number.
+[[nodiscard]] inline SecondsPerToken tpot_p95(const EngineWork& w, const TokenTimes& t,
+                                              std::span<const TimePoint> decodes) {
+  if (!(w.decodes > 0)) return SecondsPerToken::from_base(t.tpot_request);
+  const TimePoint mean{w.decodes};
+  if (decodes.empty()) decodes = {&mean, 1};
+  ResponseParts r = t.parts;  // of the other gaps: the mean over tokens holds the first
+  r.tpot -= std::min(r.most_per_gap, r.first_gap * std::min(1.0, 1 / w.decodes));
+  const SecondsPerToken p95 = tpot_quantile(r, decodes, 0.95);
+  return std::max(SecondsPerToken::from_base(t.tpot_request), p95);
 }
 
 }  // namespace tokenroof::detail

@@ -44,16 +44,17 @@ struct PrefillShare {
   return least;
 }
 
-/// Up to 48 points without allocation.
+/// Up to `most` points without allocation; later ones are ignored.
 class PrefillLaw {
  public:
+  static constexpr std::size_t most = 48;
   void add(Seconds time, double weight) {
     if (size_ < points_.size()) points_[size_++] = {time, weight};
   }
   [[nodiscard]] std::span<const PrefillShare> shares() const { return {points_.data(), size_}; }
 
  private:
-  std::array<PrefillShare, 48> points_{};
+  std::array<PrefillShare, most> points_{};
   std::size_t size_ = 0;
 };
 

@@ -116,8 +116,9 @@ ImportCells worker_cells(const CsvReader& reader, const Worker& worker) {
   if (!whole && !each) throw SpecError("", std::string(worker.prefix) + "bs", "is empty");
   cells.set("batch", whole ? *whole : *each * row.number("dp").value_or(1));
   cells.set("metric", worker.metric);
-  if (const auto time = reader.number(reader.required_column(worker.time)))
-    cells.set("value", *time / 1e3);
+  const auto time = reader.number(reader.required_column(worker.time));
+  if (!time) throw SpecError("", std::string(worker.time), "is empty");
+  cells.set("value", *time / 1e3);
   cells.set("source", "aiconfigurator prediction");
   cells.set("notes", worker.notes);
   if (const std::string_view experts = row.text("moe"); !experts.empty())

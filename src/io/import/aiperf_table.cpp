@@ -62,9 +62,7 @@ void read_table(const std::string& text, const std::string& file, AiperfFigures&
     std::istringstream in(text);
     CsvReader table(in, file);
     if (table.header().front() != "Metric") return;
-    const std::size_t header = text.find_first_not_of("\r\n");
-    const std::string_view first = std::string_view(text).substr(header, text.find('\n', header));
-    const bool comma_separated = first.find(';') == std::string_view::npos;
+    const bool comma_separated = table.separator() == ',';
     for (bool more = true; more;) {
       try {
         more = table.next();

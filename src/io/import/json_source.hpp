@@ -1,7 +1,7 @@
 // Benchmarks that are written as JSON: what tells them, and how one object is read.
 //
 // To add one: a file src/io/import/NAME.cpp that defines `const JsonSource NAME_source`, and its
-// name in import.cpp. `read` fills the columns of run_rows.hpp; a SpecError skips the run.
+// name in file_kind.cpp. `read` fills the columns of run_rows.hpp; a SpecError skips the run.
 #pragma once
 
 #include <functional>

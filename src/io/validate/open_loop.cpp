@@ -122,7 +122,7 @@ void compare_tokens(const Json& run, double tpot_ms, double gaps, RowResult& res
   if (!(tokens > 0 && measured.contains("e2e_mean") && measured.contains("ttft_mean"))) return;
   const double decode = positive(measured, "e2e_mean") - positive(measured, "ttft_mean");
   result.predict("tpot_mean_ms", decode / tokens, tpot_ms);
-  if (!measured.contains("itl_mean")) return;
+  if (!(decode > 0) || !measured.contains("itl_mean")) return;
   const double own = tokens / (decode / positive(measured, "itl_mean"));  // tokens a gap
   if (gaps < tokens)
     result.group("gaps", fmt::format("of chunks of {:.1f} tokens, as stated", tokens / gaps));
