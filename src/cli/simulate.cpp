@@ -78,7 +78,12 @@ Action declare(CLI::App& app, Options& options) {
   app.add_option("--requests", own->requests, "Requests to simulate, of one replica")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100'000'000}))
       ->capture_default_str();
-  app.add_option("--seed", own->seed, "Equal seeds give equal runs")->capture_default_str();
+  app.add_option("--seed", own->seed, "Equal seeds give equal runs")
+      ->check([](const std::string& text) {  // -1 would be read as 2^64 - 1
+        return text.starts_with('-') ? "expected a whole number from 0, found " + text
+                                     : std::string();
+      })
+      ->capture_default_str();
   app.add_option("--trace", own->trace,
                  "Replay arrivals and lengths of this file (azure, mooncake or burstgpt format)")
       ->type_name("FILE");

@@ -202,15 +202,15 @@ void write_bill_csv(const BillReport& report, std::ostream& out, CsvDialect dial
   CsvWriter csv(out, dialect);
   csv.header({"schema_version", "class", "request_rate_per_s", "share", "usd_per_hour",
               "usd_per_mtok_input", "usd_per_mtok_cached", "usd_per_mtok_output",
-              "usd_per_mtok_total", "joule_per_output_token", "api_usd_per_hour"});
-  const auto row = [&](const std::string& name, double rate, double share,
+              "usd_per_mtok_total", "joule_per_output_token", "api_usd_per_hour", "scope"});
+  const auto row = [&](const char* scope, const std::string& name, double rate, double share,
                        const std::optional<DollarsPerSecond>& spend, const TokenPrices& prices,
                        std::optional<double> energy, std::optional<double> api) {
     csv.cell(1).cell(name).cell(rate).cell(share);
     csv.cell(spend ? std::optional<double>(*spend / dollar_per_hour) : std::nullopt);
     csv.cell(per_million(prices.input)).cell(per_million(prices.cached));
     csv.cell(per_million(prices.output)).cell(per_million(prices.total));
-    csv.cell(energy).cell(api);
+    csv.cell(energy).cell(api).cell(std::string_view(scope));
     csv.end_row();
   };
   double all = 0;
@@ -219,11 +219,11 @@ void write_bill_csv(const BillReport& report, std::ostream& out, CsvDialect dial
     const RequestsPerSecond rate = report.classes[i].rate;
     std::optional<double> api;
     if (report.api) api = rate * report.api->requests[i] / request / dollar_per_hour;
-    row(line.name, rate.base(), line.share, line.spend, line.prices,
+    row("class", line.name, rate.base(), line.share, line.spend, line.prices,
         line.energy ? std::optional<double>(line.energy->base()) : std::nullopt, api);
     all += rate.base();
   }
-  row("all", all, 1, report.bill.spend, report.bill.prices, std::nullopt,
+  row("total", "all", all, 1, report.bill.spend, report.bill.prices, std::nullopt,
       report.api ? std::optional<double>(report.api->spend / dollar_per_hour) : std::nullopt);
 }
 

@@ -84,6 +84,10 @@ Json deployment_json(const FleetRequest& wanted, const PlannedDeployment& d) {
           {"bound", to_string(d.bound)}};
 }
 
+constexpr std::string_view no_price =
+    "has no price, and an unknown price is not 0: give the scenario this accelerator and "
+    "price.accelerator_hour";
+
 }  // namespace
 
 FleetRequest fleet_request(const ScenarioEntry& entry, const Catalog& catalog,
@@ -103,12 +107,14 @@ FleetRequest fleet_request(const ScenarioEntry& entry, const Catalog& catalog,
     Accelerator device = catalog.accelerator(name).accelerator;
     if (!device.price && device.id == entry.scenario.accelerator.id)
       device.price = entry.scenario.price.accelerator;
-    if (!device.price)
-      throw SpecError("plan", "/accelerators/" + name,
-                      "has no price; an unknown price is not 0: leave it out, or give the scenario "
-                      "this accelerator and price.accelerator_hour");
-    devices.push_back(device);
+    if (device.price)
+      devices.push_back(device);
+    else if (std::find(wanted.unpriced.begin(), wanted.unpriced.end(), device.id) ==
+             wanted.unpriced.end())
+      wanted.unpriced.push_back(device.id);
   }
+  if (devices.empty() && !wanted.unpriced.empty())
+    throw SpecError("plan", "/accelerators/" + wanted.unpriced.front(), std::string(no_price));
   // The scenario's own device is always a candidate, at the scenario's price.
   Accelerator own = entry.scenario.accelerator;
   if (entry.scenario.price.accelerator) own.price = entry.scenario.price.accelerator;
@@ -176,6 +182,9 @@ std::string fleet_json(const FleetRequest& wanted, const FleetPlan& plan, std::s
                     {"too_costly", c.too_costly},
                     {"evaluated", c.evaluated},
                     {"objective_missed", c.objective_missed}};
+  json["left_out"] = Json::array();
+  for (const std::string& id : wanted.unpriced)
+    json["left_out"].push_back({{"accelerator", id}, {"reason", no_price}});
   return json.dump(2) + "\n";
 }
 
@@ -199,6 +208,8 @@ std::string fleet_text(const FleetRequest& wanted, const FleetPlan& plan, std::s
       "the objective.\n",
       c.enumerated, c.invalid, c.does_not_fit, c.below_floor, c.too_costly, c.evaluated,
       c.objective_missed);
+  for (const std::string& id : wanted.unpriced)
+    text += fmt::format("Left out: {} {}.\n", id, no_price);
   return text;
 }
 

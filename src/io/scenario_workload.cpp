@@ -178,7 +178,7 @@ void read_traffic(ObjectReader& reader, const ScenarioContext& context, Workload
     loop.arrival_rate =
         reader.quantity<RequestsPerSecond>("arrival_rate").value_or(RequestsPerSecond{});
     loop.arrival_squared_cv = context.value_or(
-        reader, "arrival_squared_cv", reader.number("arrival_squared_cv", Range::non_negative()),
+        reader, "arrival_squared_cv", reader.number("arrival_squared_cv", Range::between(0, 1e4)),
         1.0, "1", "default: Poisson arrivals");
     workload.traffic = loop;
   }

@@ -80,9 +80,10 @@ void calc_loop(Calc& calc, const Subject& subject) {
     const double token_time = p.decode.step.base() / p.replica.tokens_per_step;
     side[i].prompt = (first || n < 1 ? p.prompt_share : p.prompt_beside).base();
     side[i].work = output * token_time + n * side[i].prompt;
-    side[i].ahead =
+    const double before =
         vary ? (first ? (meeting > together ? 0.5 * (meeting + together) : meeting) : 2 * meeting)
              : e.prompts_ahead * (first ? 0.5 * (n - 1) : 1);
+    side[i].ahead = std::min(before, std::max(0.0, n - 1));
     side[i].overhead = (e.request_overhead + subject.lengths().prompt * e.per_prompt_token).base();
     side[i].usual = side[i].overhead + side[i].prompt * (p.replica.lanes() + side[i].ahead) +
                     loop.waited_steps() * token_time;
@@ -102,15 +103,18 @@ void calc_loop(Calc& calc, const Subject& subject) {
   const int interval = subject.scenario.engine.schedule_interval;
   const std::string meet =
       (first && interval > 1 ? fmt::format("{}*", interval) : "") + "2.5*batch/output_mean";
+  const auto at_most = [](const std::string& formula) {
+    return "MIN(" + formula + ",MAX(0,batch-1))";
+  };
   if (vary)
-    calc.both(
-        "other prompts served first", "request", "prompts_before",
-        first ? "IF(" + meet + ">prompts_together,0.5*(" + meet + "+prompts_together)," + meet + ")"
-              : "2*" + meet,
-        side[0].ahead, side[1].ahead);
+    calc.both("other prompts served first", "request", "prompts_before",
+              at_most(first ? "IF(" + meet + ">prompts_together,0.5*(" + meet +
+                                  "+prompts_together)," + meet + ")"
+                            : "2*" + meet),
+              side[0].ahead, side[1].ahead);
   else
     calc.each("other prompts served first", "request", "prompts_before", {"0", side[0].ahead},
-              {first ? "prompts_ahead*0.5*(batch-1)" : "prompts_ahead", side[1].ahead});
+              {at_most(first ? "prompts_ahead*0.5*(batch-1)" : "prompts_ahead"), side[1].ahead});
   calc.each("before and after the engine", "s", "loop_overhead", {"0", side[0].overhead},
             {"request_overhead_s+prompt_tokens*per_prompt_token_s", side[1].overhead});
   std::string waited = first ? "1" : "2";

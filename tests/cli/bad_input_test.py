@@ -82,6 +82,13 @@ class BadFile(tool.ToolTest):
         self.refused(changed(workload={"batch": 0, "context_tokens": 0}),
                      ["/workload/batch", "at least 1", "found 0"])
 
+    def test_bursts_beyond_reason(self):
+        self.refused(changed(workload={"input_tokens": 10, "output_tokens": 10,
+                                       "arrival_rate": "1 req/s", "arrival_squared_cv": 1e16}),
+                     ["/workload/arrival_squared_cv", "from 0 to 10000", "found 1e+16"])
+        most = self.run_tool("estimate", tool.EXAMPLE, "--set", "workload.arrival_squared_cv=10000")
+        self.assertNotIn("nan", most.stdout)
+
     def test_places_that_cannot_be_written_or_read(self):
         run = self.run_tool("estimate", tool.EXAMPLE, "-o", "none/out.json")
         self.assertEqual(run.returncode, 3)
@@ -123,6 +130,19 @@ class Verdicts(tool.ToolTest):
         load = {"input_tokens": 1024, "output_tokens": 512, "arrival_rate": "5000 req/s"}
         self.verdict(changed(workload=load), "unstable")
 
+    def test_a_simulation_that_falls_behind_by_preempting(self):
+        load = ("simulate", tool.EXAMPLE, "--set", "objective=null", "--set")
+        for rate in (12, 15):  # of 11.0
+            json = self.answer(*load, f"workload.arrival_rate={rate} req/s", code=1)
+            self.assertEqual(json["verdict"]["outcome"], "unstable")
+        json = self.answer(*load, "workload.arrival_rate=9 req/s")
+        self.assertEqual(json["verdict"]["outcome"], "feasible")
+
+    def test_times_are_scaled(self):
+        json = self.answer("estimate", tool.EXAMPLE, "--set", "workload.arrival_squared_cv=10000",
+                           code=1)
+        self.assertRegex(json["verdict"]["reason"], r"ttft_p95 is [\d.]+ (s|min|h|d), the limit 1 s")
+
     def test_an_objective_that_is_missed(self):
         self.verdict(changed(objective={"tpot_mean": "1 us"}), "below_latency_floor")
 
@@ -159,6 +179,7 @@ class Usage(tool.ToolTest):
         self.assertIn('--metric: unknown metric "step"',
                       self.wrong(*sweep, "batch=1", "--metric", "step"))
         self.wrong("validate-spec")
+        self.assertIn("--seed", self.wrong("simulate", tool.EXAMPLE, "--seed", "-1"))
 
     def test_settings_of_a_scenario(self):
         """These are part of the scenario, and fail like it."""

@@ -89,6 +89,15 @@ class Plan(tool.ToolTest):
                          model="llama-3.1-405b")
         self.assertEqual(plan["verdict"]["outcome"], "does_not_fit")
 
+    def test_a_candidate_without_a_price_is_left_out(self):
+        plan = self.plan("--accelerators", "h100-sxm-80gb,mi300x,mi300x")
+        self.assertEqual({d["accelerator"] for d in plan["deployments"]}, {"h100-sxm-80gb"})
+        self.assertEqual([one["accelerator"] for one in plan["left_out"]], ["mi300x"])
+        self.assertIn("has no price", plan["left_out"][0]["reason"])
+        text = self.run_tool("plan", "s.json", "--accelerators", "h100-sxm-80gb,mi300x").stdout
+        self.assertIn("Left out: mi300x has no price", text)
+        self.assertEqual(self.plan("--accelerators", "h100-sxm-80gb")["left_out"], [])
+
     def test_bad_questions(self):
         self.assertIn("arrival_rate", self.refused(workload=SPEC["workload"] | {
             "arrival_rate": None, "concurrency": 8}))

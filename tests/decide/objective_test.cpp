@@ -19,7 +19,18 @@ TEST_CASE("an objective is kept, missed, or open") {
   CHECK(keeps(objective, serving));
   CHECK(undecided_objectives(objective, serving).empty());
   serving.ttft.p95 = 1.5 * second;
-  CHECK(missed_objective(objective, serving).find("ttft_p95 is 1500") == 0);
+  CHECK(missed_objective(objective, serving).find("ttft_p95 is 1.5 s, the limit 1 s") == 0);
+}
+
+TEST_CASE("times in words are scaled") {
+  CHECK(detail::time_text(0 * second) == "0 ns");
+  CHECK(detail::time_text(250 * microsecond) == "250 us");
+  CHECK(detail::time_text(12.345 * millisecond) == "12.35 ms");
+  CHECK(detail::time_text(999.99 * millisecond) == "1 s");
+  CHECK(detail::time_text(90 * second) == "90 s");
+  CHECK(detail::time_text(150 * second) == "2.5 min");
+  CHECK(detail::time_text(3 * hour) == "3 h");
+  CHECK(detail::time_text(20933879036.0 * millisecond) == "242.3 d");
 }
 
 TEST_CASE("a user's rate is a limit on the time per token") {

@@ -75,6 +75,41 @@ TEST_CASE("simulated and closed-form answers agree") {
   }
 }
 
+TEST_CASE("a small token budget cuts prompts into chunks that cost more") {
+  Scenario s = scenario_8b();
+  s.engine.max_sequences = 256;
+  const double whole = estimate(s).serving.limit_rate->base();
+  s.engine.max_batched_tokens = 384;
+  const RequestsPerSecond limit = *estimate(s).serving.limit_rate;
+  CHECK(limit.base() < 0.9 * whole);
+  ScenarioRun how;
+  how.requests = 20000;
+  for (const double load : {0.4, 0.8}) {
+    CAPTURE(load);
+    s.workload.traffic = OpenLoop{load * limit};
+    const ServingAnswer closed_form = estimate(s).serving;
+    const ScenarioRunResult simulated = simulate_scenario(s, how);
+    CHECK(simulated.run.mean_running.base() == Approx(closed_form.running->base()).epsilon(0.05));
+    CHECK(simulated.run.ttft.mean.base() == Approx(closed_form.ttft.mean->base()).epsilon(0.1));
+  }
+  // What the engine completes when far more come.
+  s.workload.traffic = OpenLoop{2 * limit};
+  const SimulationResult full = simulate_scenario(s, how).run;
+  CHECK(full.request_rate.base() == Approx(limit.base()).epsilon(0.05));
+}
+
+TEST_CASE("a single user waits for nobody in closed loop either") {
+  Scenario s = scenario_8b();
+  s.engine.constants.prompts_ahead = 1.5;
+  s.workload.traffic = ClosedLoopTraffic{1 * request};
+  const Seconds alone = *estimate(s).serving.ttft.mean;
+  s.workload.traffic = OpenLoop{1e-9 * request / second};
+  const ServingAnswer idle = estimate(s).serving;  // a step or two of its own, no other prompt
+  CHECK(alone <= *idle.ttft.mean + 2.1 * *idle.tpot.mean);
+  s.workload.traffic = ClosedLoopTraffic{8 * request};
+  CHECK(*estimate(s).serving.ttft.mean > alone);
+}
+
 TEST_CASE("percentiles in closed form agree with the simulator") {
   const LengthLaw laws[] = {{.kind = LengthLaw::Kind::geometric},
                             {.kind = LengthLaw::Kind::lognormal, .cv = 0.8},

@@ -17,7 +17,7 @@ ONE_NODE = SPECS / "llama-70b-8xh100.json"
 POOLS = SPECS / "18_separate_pools.json"
 IMPORTS = SOURCE / "tests/io/import"
 H100 = ["--accelerator", "h100-sxm-80gb"]
-VERBS = {"estimate": [], "bill": [], "plan": ["--separate-pools", "--accelerators", "h100,b200"],
+VERBS = {"estimate": [], "bill": [], "plan": ["--separate-pools", "--accelerators", "h100,b200,mi300x"],
          "simulate": ["--requests", "100"]}
 # What the examples do not show: other verdicts, nulls, parts that an option adds.
 MORE = [["estimate", ONE_NODE, "--fidelity", "ideal"],

@@ -129,6 +129,7 @@ SCENARIO_SLIPS = [
     (["workload", "arrival_rate"], "1e-300 req/s", None), (["workload", "concurrency"], 4, False),
     (["workload"], LOAD | {"concurrency": 4}, True), (["workload"], LOAD | {"concurrency": 0}, False),
     (["workload"], LOAD | {"concurrency": 4, "arrival_squared_cv": 1}, False),
+    (["workload", "arrival_squared_cv"], 1e4, True), (["workload", "arrival_squared_cv"], 10001, False),
     (["workload"], LOAD | {"concurrency": 4, "arrival_rate": None}, True),
     (["workload"], {"concurrency": 4}, False),
     (["workload"], {"batch": 4, "context_tokens": 0}, True), (["workload"], {"batch": 4}, False),

@@ -119,4 +119,5 @@ TEST_CASE("an unknown price leaves dollars empty", "[bill]") {
   std::ostringstream csv;
   write_bill_csv(report, csv);
   CHECK_THAT(csv.str(), Contains("1,all,1,1,,"));
+  CHECK_THAT(csv.str(), Contains(",class\r\n1,all,") && Contains(",total\r\n"));  // told apart
 }

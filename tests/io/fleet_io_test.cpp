@@ -79,6 +79,10 @@ TEST_CASE("candidates have prices, the scenario's own first and at its price", "
   CHECK(*asked.candidates[0].accelerator.price / (dollar / hour) == Approx(5));
   CHECK(asked.candidates[3].label == "fp8");
   CHECK_THAT(refusal({.accelerators = {"mi300x"}, .precisions = {}}), Contains("has no price"));
+  const FleetRequest rest = wanted("llama-3.1-8b", "h100-sxm-80gb", "1 req/s",
+                                   {.accelerators = {"h100-sxm-80gb", "mi300x"}, .precisions = {}});
+  CHECK(rest.candidates.size() == 1);
+  CHECK(rest.unpriced == std::vector<std::string>{"mi300x"});
   CHECK_THAT(refusal({.accelerators = {"h1000"}, .precisions = {}}), Contains("h1000"));
   CHECK_THAT(refusal({.accelerators = {}, .precisions = {"fp9"}}),
              Contains("did you mean \"fp8\""));

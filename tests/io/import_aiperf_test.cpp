@@ -20,6 +20,10 @@ TEST_CASE("AIPerf: units are those of the file", "[import]") {
   const std::string wrong = R"({"time_to_first_token": {"unit": "tokens", "avg": 3}})";
   CHECK(message(wrong).find("/time_to_first_token/unit: expected a unit of time") !=
         std::string::npos);
+  const std::string negative = R"({"time_to_first_token": {"unit": "ms", "p99": -205.5}})";
+  CHECK(
+      message(negative).find("/time_to_first_token/p99: expected a number from 0, found -205.5") !=
+      std::string::npos);
   const std::string percent = R"({"time_to_first_token": {"unit": "ms", "avg": "3%"}})";
   CHECK(message(percent).find("/time_to_first_token/avg: expected a number, found the text") !=
         std::string::npos);
@@ -86,6 +90,10 @@ TEST_CASE("AIPerf: broken tables and requests are refused with the line", "[impo
   CHECK(table("Time to First Token (tokens),5,1,9\n") ==
         "file: line 2: /time_to_first_token/unit: expected a unit of time (ns, us, ms, s), found "
         "\"tokens\"");
+  CHECK(table("Time to First Token (ms),-205.5,1,9\n") ==
+        "file: line 2: /time_to_first_token/avg: expected a number from 0, found -205.5");
+  CHECK(table("Time to First Token (ms),1e300,1,9\n") ==
+        "file: line 2: /time_to_first_token/avg: is out of range: 1e+300");
   CHECK(table("Lag (ms),5,1,9\n").find("states no figure of a run") != std::string::npos);
 
   const std::string all = text_of("aiperf_requests.jsonl");
@@ -108,6 +116,8 @@ TEST_CASE("AIPerf: broken tables and requests are refused with the line", "[impo
   CHECK(changed("\"value\":230.25", "\"value\":\"fast\"") ==
         "file: line 2: /metrics/time_to_first_token/value: expected a number, found the text "
         "\"fast\"");
+  CHECK(changed("\"value\":230.25", "\"value\":-205") ==
+        "file: line 2: /metrics/time_to_first_token/value: expected a number from 0, found -205");
   const std::string request = R"({"metadata": {"request_start_ns": 5)";
   CHECK(message(request + R"(, "request_end_ns": 4}, "metrics": {}})") ==
         "file: line 1: /metadata/request_end_ns: is before the start");

@@ -232,6 +232,8 @@ TEST_CASE("numbers in every guise", "[import]") {
   CHECK(message(bench("total_input_tokens")).find("/total_input_tokens: is missing") !=
         std::string::npos);
   CHECK(message(bench("total_output_tokens", "-4")).find("above 0, found -4") != std::string::npos);
+  CHECK(message(bench("mean_ttft_ms", "-5")) ==
+        "file: line 1: /mean_ttft_ms: expected a number from 0, found -5");
   CHECK(message(bench("completed", "0")).find("no request was completed") != std::string::npos);
   CHECK(message(bench("mean_tpot_ms", "[1]")).find("found an array") != std::string::npos);
 }

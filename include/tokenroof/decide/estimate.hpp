@@ -120,8 +120,8 @@ namespace detail {
                                            const PrefillAnswer& prefill) {
   const auto below = [](const char* name, Seconds limit, Seconds floor) {
     return Verdict{Outcome::below_latency_floor,
-                   std::string(name) + " asks for " + number_text(limit / millisecond) +
-                       " ms; one request alone takes " + number_text(floor / millisecond) + " ms",
+                   std::string(name) + " asks for " + time_text(limit) +
+                       "; one request alone takes " + time_text(floor),
                    "relax it to at least that, or use more tensor parallelism, narrower weights or "
                    "a faster device"};
   };

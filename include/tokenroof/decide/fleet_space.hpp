@@ -23,7 +23,8 @@ struct FleetCandidate {
 struct FleetRequest {
   Scenario scenario;  ///< workload with an arrival rate, objective, engine, model
   std::vector<FleetCandidate> candidates;
-  int most_devices = 64;  ///< of one replica
+  std::vector<std::string> unpriced;  ///< devices asked for that are none: no price is known
+  int most_devices = 64;              ///< of one replica
   int most_replicas = 10000;
   double headroom = 0;     ///< extra rate that must fit, as a share
   int spare_replicas = 0;  ///< N+1: replicas beyond those needed

@@ -11,6 +11,33 @@
 
 namespace tokenroof {
 
+namespace detail {
+
+/// `time` >= 0 with four significant digits in the unit that people say, as tables write it.
+[[nodiscard]] inline std::string time_text(Seconds time) {
+  struct Unit {
+    double below, size;  ///< s
+    const char* name;
+  };
+  // Below two minutes (hours, days) the smaller unit is what people say.
+  constexpr Unit units[] = {{1e-6, 1e-9, " ns"}, {1e-3, 1e-6, " us"}, {1, 1e-3, " ms"},
+                            {120, 1, " s"},      {7200, 60, " min"},  {172800, 3600, " h"}};
+  Unit unit{0, 86400, " d"};
+  for (const Unit& one : units)
+    if (time.base() < one.below * (1 - 0.5e-4)) {
+      unit = one;
+      break;
+    }
+  std::string text = number_text(time.base() / unit.size);
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text + unit.name;
+}
+
+}  // namespace detail
+
 /// One limit of an objective and the latency it is about. Unset: not asked for, or not known.
 struct ObjectiveLine {
   const char* name;
@@ -60,8 +87,8 @@ struct ObjectiveLine {
       return "a user sees " + detail::number_text(1 / line.value->base()) +
              " tokens/s, asked are " +
              detail::number_text(objective.tokens_per_second_per_user->base());
-    return std::string(line.name) + " is " + detail::number_text(*line.value / millisecond) +
-           " ms, the limit " + detail::number_text(*line.limit / millisecond) + " ms";
+    return std::string(line.name) + " is " + detail::time_text(*line.value) + ", the limit " +
+           detail::time_text(*line.limit);
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -32,28 +33,47 @@ namespace tokenroof::detail {
              .total();
 }
 
+/// Prompt tokens that a step of one lane has room for beside `running` decodes of all lanes; a
+/// prompt that runs alone may be larger than any budget.
+[[nodiscard]] inline double prompt_room(const Replica& replica, const Engine& engine,
+                                        double running) {
+  if (replica.prompts_first) return std::numeric_limits<double>::infinity();
+  return std::max(1.0, engine.max_batched_tokens - running / replica.lanes());
+}
+
 /// Law of prompt times while about `running` sequences decode and `together` prompts share a step.
+/// Those larger than `room` come in chunks of that, each a step's work, by the chunk in the middle:
+/// what a step adds is near a straight line in the tokens before it.
 [[nodiscard]] inline PrefillLaw prompt_law(const Replica& replica, const Workload& workload,
-                                           double running, double together = 1) {
+                                           double running, double together = 1,
+                                           double room = std::numeric_limits<double>::infinity()) {
   const double hits = replica.lengths.cached() / replica.lengths.computed();
   const auto time = [&](double tokens) {
     const double cached = tokens * hits;
-    return replica.prompt_time(tokens, cached, running, together);
+    if (tokens <= room) return replica.prompt_time(tokens, cached, running, together);
+    return tokens / room * replica.prompt_time(room, cached + 0.5 * (tokens - room), running);
   };
   return prefill_law(workload.lengths, TokensPerRequest::from_base(replica.lengths.computed()),
                      time);
 }
 
 /// Prompts that share a step when `rate` arrive a second and `running` decode: those that come
-/// during a step, as far as the token budget holds them.
+/// during a step with as many, as far as the token budget holds them.
 [[nodiscard]] inline double prompts_together(const Replica& replica, const Engine& engine,
                                              RequestsPerSecond rate, double running) {
-  const double computed = replica.lengths.computed();
-  const Seconds prompt = replica.prompt_time(computed, replica.lengths.cached(), running);
-  const double coming = rate.base() * (replica.token_time(running) + prompt).base();
-  const double met = coming > 1e-6 ? coming / -std::expm1(-coming) : 1;
-  return std::clamp(met, 1.0,
-                    std::max(1.0, replica.lanes() * engine.max_batched_tokens / computed));
+  const double computed = replica.lengths.computed(), cached = replica.lengths.cached();
+  const double budget =
+      std::min<double>(engine.max_batched_tokens, prompt_room(replica, engine, running));
+  const double most = std::max(1.0, replica.lanes() * budget / computed);
+  const double step = replica.token_time(running).base();
+  double together = 1;
+  for (int i = 0; i < 4 && most > 1; ++i) {
+    const double prompts =
+        together * replica.prompt_time(computed, cached, running, together).base();
+    const double coming = rate.base() * (step + prompts);
+    together = std::clamp(coming > 1e-6 ? coming / -std::expm1(-coming) : 1, 1.0, most);
+  }
+  return together;
 }
 
 [[nodiscard]] inline EngineLoad engine_load(const Replica& replica, const Scenario& scenario,
@@ -67,6 +87,8 @@ namespace tokenroof::detail {
   load.mode = replica.prompts_first ? PrefillMode::packed : PrefillMode::chunked;
   load.prompt = TokensPerRequest::from_base(replica.lengths.computed());
   load.token_budget = replica.lanes() * scenario.engine.max_batched_tokens * token;
+  load.step_tokens = replica.tokens_per_step;
+  load.scheduled_ahead = replica.model.async_scheduling;
   if (scenario.objective.e2e_p95 || scenario.objective.tpot_p95)
     load.outputs = &scenario.workload.lengths;
   return load;
@@ -88,17 +110,27 @@ namespace tokenroof::detail {
 [[nodiscard]] inline PrefillLaw law_at(const Replica& replica, const Scenario& scenario,
                                        RequestsPerSecond rate, double running) {
   return prompt_law(replica, scenario.workload, running,
-                    prompts_together(replica, scenario.engine, rate, running));
+                    prompts_together(replica, scenario.engine, rate, running),
+                    prompt_room(replica, scenario.engine, running));
 }
 
 /// The same of a replica at its limit: a full batch, prompts sharing steps as they would then. What
 /// a deployment can do must not depend on what is asked of it.
 [[nodiscard]] inline PrefillLaw full_load_law(const Replica& replica, const Scenario& scenario,
                                               EngineLoad load, StepTimes steps) {
-  const double most = std::max(1.0, replica.admission);
-  const PrefillLaw alone = law_at(replica, scenario, {}, most);
-  load.prefill = alone.shares();
-  return law_at(replica, scenario, engine_limit(load, steps), most);
+  double most = replica.admission;
+  if (!replica.prompts_first) {
+    // Decodes take no more of the token budget than prompts leave: O - 1 tokens for each P.
+    const double decodes = replica.lengths.output - 1, prompt = replica.lengths.computed();
+    most = std::min(most, load.token_budget.base() * decodes / (decodes + prompt));
+  }
+  most = std::max(1.0, most);
+  PrefillLaw law = law_at(replica, scenario, {}, most);
+  for (int round = 0; round < 3; ++round) {
+    load.prefill = law.shares();
+    law = law_at(replica, scenario, engine_limit(load, steps), most);
+  }
+  return law;
 }
 
 /// One replica at any rate. Prompt times depend on the batch that they meet, which depends on them:

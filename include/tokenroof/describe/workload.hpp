@@ -52,7 +52,7 @@ struct LengthLaw {
 /// Requests arrive at a rate, whatever the service does (Poisson, unless bursty).
 struct OpenLoop {
   RequestsPerSecond arrival_rate;  ///< of the whole deployment
-  double arrival_squared_cv = 1;   ///< of inter-arrival times; 1: Poisson
+  double arrival_squared_cv = 1;   ///< of inter-arrival times, [0, 10000]; 1: Poisson
 };
 /// A fixed number of requests is always in the system; each one that ends is replaced.
 struct ClosedLoopTraffic {

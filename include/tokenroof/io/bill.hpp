@@ -46,7 +46,7 @@ struct BillReport {
 [[nodiscard]] std::string bill_text(const BillReport& report, const Scenario& scenario,
                                     Markup markup = Markup::plain);
 [[nodiscard]] std::string bill_json(const BillReport& report, std::string_view version);
-/// One line per class and one for the mix, `class` = "all".
+/// One line per class, `scope` = "class", and one for the mix: `class` = "all", `scope` = "total".
 void write_bill_csv(const BillReport& report, std::ostream& out, CsvDialect dialect = {});
 
 }  // namespace tokenroof::io

@@ -22,9 +22,9 @@ struct FleetSearch {
   std::vector<std::string> precisions;    ///< weight formats; empty: the scenario's own
 };
 
-/// The request: candidates from the catalogue, the scenario's own device first. Throws SpecError
-/// for a workload without an arrival rate, an unknown or unpriced accelerator, a precision that is
-/// none, or no candidate at all.
+/// The request: candidates from the catalogue, the scenario's own device first; accelerators
+/// without a price are left out and named. Throws SpecError for a workload without an arrival rate,
+/// an unknown accelerator, none of those asked for with a price, or a precision that is none.
 [[nodiscard]] FleetRequest fleet_request(const ScenarioEntry& entry, const Catalog& catalog,
                                          const FleetSearch& search);
 

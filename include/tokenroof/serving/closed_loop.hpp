@@ -81,6 +81,7 @@ struct ClosedLoop {
   if (load.prompts_first && ahead > together) ahead = 0.5 * (ahead + together);
   if (!load.lengths_vary)  // prompts that start together also end together
     ahead = engine.prompts_ahead * (load.prompts_first ? 0.5 * (n - 1) : 1);
+  ahead = std::min(ahead, std::max(0.0, n - 1));
   const Seconds overhead = engine.request_overhead + load.prompt * engine.per_prompt_token;
   const Seconds usual = times.prefill * (lanes + ahead) + load.waited_steps() * times.step;
   const Seconds first = overhead + load.start_share * burst + (1 - load.start_share) * usual;

@@ -87,7 +87,7 @@ struct EngineEstimate {
   e.ttft_p99 = std::max(e.ttft_p95, detail::first_token_quantile(w, b, f, 0.99, e.ttft.base()));
 
   const detail::TokenTimes t = detail::token_times(w, b, f);
-  e.running = b.running * request;
+  e.running = w.lambda * w.decodes * t.tpot * request;
   e.tpot = SecondsPerToken::from_base(t.tpot);
   e.tpot_request = SecondsPerToken::from_base(t.tpot_request);
   e.longest_gap = t.longest_gap * second;

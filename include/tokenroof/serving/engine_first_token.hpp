@@ -30,7 +30,7 @@ struct FreeArrival {
   double queue = 0;     ///< mean work of other prompts before the own one
   std::array<PromptWait, PrefillLaw::most> prompts{};
   double mean_own_steps = 0, mean_shared = 0;
-  double exposed = 0;  ///< chunked: mean time in which the prompts arrive that follow the own one
+  double exposed = 0;  ///< mean time in which the prompts arrive that follow the own one
   double blocked = 0;  ///< for a request that had to wait: what follows its admission, but t_p
 };
 
@@ -39,8 +39,9 @@ struct FreeArrival {
 [[nodiscard]] inline FreeArrival free_arrival(const EngineWork& w, const DecodeLaw& law,
                                               double limit, double budget_load) {
   FreeArrival f;
-  const double busy = 1 - law.empty, T = law.step, rho = w.rho_p;
-  f.residual = T > 0 ? busy * 0.5 * law.step_square / T : 0;
+  const double busy = 1 - law.empty, rho = w.rho_p;
+  const double T = law.step * w.load.step_tokens;  // of a whole step
+  f.residual = law.step > 0 ? busy * 0.5 * T * law.step_square / (law.step * law.step) : 0;
   // Requests that leave together at the end of a step are replaced together.
   const double full = w.step(static_cast<double>(w.steps.size()));
   const double leaving = w.decodes > 0 ? limit * full / std::max(0.02, 1 - limit * w.tp) : 0;
@@ -56,6 +57,8 @@ struct FreeArrival {
     const double stage = (busy * T * (1 - rho) + w.spread) / (1 - rho * rho);
     const double packed = std::max(0.0, 0.5 * (1 + 2 * rho) * stage - f.residual);
     f.queue = packing * packed + (1 - packing) * alone + clustered * w.tp;
+    f.exposed =
+        packing * rho * stage + (1 - packing) * (alone + f.residual) + (1 + clustered) * w.tp;
     f.blocked = 0.5 * (1 + packing) * leaving * w.tp;
     const double some = 1 - (1 - rho) * std::exp(-packing * w.lambda * T) / (1 + clustered);
     const double in_turn =  // Takacs
@@ -68,7 +71,7 @@ struct FreeArrival {
     return f;
   }
   const double c = w.room(law.running);
-  const EngineWork::Service s = w.service(c, T);
+  const EngineWork::Service s = w.service(c, law.step);
   double load = std::min(0.999, w.lambda * s.mean);
   const VariedWait varied = varied_wait(w, law, c, s, bursts);
   double others = 0.5 * w.lambda * s.square * bursts / (1 - load) * varied.mean;
@@ -83,7 +86,7 @@ struct FreeArrival {
     const double settled =
         0.5 * w.lambda * s.square * bursts / (1 - budget_load) * squares * share * share;
     const double queue_settles = 0.5 * s.square / s.mean / ((1 - load) * (1 - load));
-    const double batch_settles = 2 * w.decodes * T / (1 - rho);
+    const double batch_settles = 2 * w.decodes * law.step / (1 - rho);
     const double slow = queue_settles / (queue_settles + batch_settles);
     others += slow * (settled - others);
     load = std::max(load, load + slow * (budget_load - load));
@@ -119,13 +122,16 @@ struct FreeArrival {
     f.mean_shared += weight * prompt.shared;
   }
   f.blocked = 0.5 * (1 + fits) * leaving * w.tp + f.mean_own_steps;
-  f.exposed = fits * (T + w.tp + rho * gated_step_met(w, T)) + (1 - fits) * (f.queue + s.mean);
+  // Scheduled ahead, the step behind the own one takes what came before that began.
+  const double own = w.load.scheduled_ahead ? 0 : w.tp;
+  f.exposed = fits * (T + own + rho * gated_step_met(w, T)) + (1 - fits) * (f.queue + s.mean);
   return f;
 }
 
 /// P(TTFT > t). Of the requests that wait for a place the wait is exponential.
 [[nodiscard]] inline double first_token_tail(const EngineWork& w, const EngineBatch& batch,
                                              const FreeArrival& f, double t) {
+  const double step = batch.law.step * w.load.step_tokens;
   const double empty = batch.law.empty, blocked = batch.waiting_probability;
   const double drain = batch.waiting > 0 ? blocked * w.lambda / batch.waiting : 0;
   double tail = 0;
@@ -137,7 +143,7 @@ struct FreeArrival {
       tail += weight;
       continue;
     }
-    const double free = (1 - empty) * residual_tail(prompt.others, batch.law.step, past) +
+    const double free = (1 - empty) * residual_tail(prompt.others, step, past) +
                         empty * residual_tail(prompt.others, 0, past);
     const double after = past - (f.blocked - f.mean_own_steps);
     tail += weight * ((1 - blocked) * free + blocked * std::min(1.0, std::exp(-drain * after)));

@@ -30,6 +30,8 @@ struct EngineLoad {
   PrefillMode mode = PrefillMode::chunked;
   TokensPerRequest prompt;             ///< mean prompt tokens computed, prefix hits taken off
   Tokens token_budget = 8192 * token;  ///< tokens of a step; decodes take theirs first
+  double step_tokens = 1;  ///< of a sequence in a step, > 1 with speculation; T(n) is per token
+  bool scheduled_ahead = false;        ///< a step takes what had come when the one before it began
   const LengthLaw* outputs = nullptr;  ///< law of output lengths; none: no quantiles end to end
 };
 
@@ -82,8 +84,8 @@ struct EngineWork {
   [[nodiscard]] double prompt_steps(double t, double c) const {
     return std::max(1.0, std::ceil(t / token_time / c - 1e-9));
   }
-  /// Engine time of a prompt at `c` tokens a step whose decode part is `T`: mean, mean square,
-  /// cube.
+  /// Engine time of a prompt at `c` tokens a step whose decode part is `T` a token: mean, mean
+  /// square, cube.
   struct Service {
     double mean = 0, square = 0, cube = 0, steps = 0;
   };
@@ -91,7 +93,7 @@ struct EngineWork {
     Service s;
     for (const PrefillShare& share : prompts) {
       const double t = share.time.base();
-      const double whole = t / token_time / c * T + t;
+      const double whole = t / token_time / c * T * load.step_tokens + t;
       s.mean += share.weight * whole;
       s.square += share.weight * whole * whole;
       s.cube += share.weight * whole * whole * whole;
@@ -105,8 +107,9 @@ struct EngineWork {
     const Service s = service(c, T);
     const double busy = std::min(0.98, rate * s.mean);
     const double queue = 0.5 * rate * s.square / (1 - busy);
-    const double mixed = T / std::max(0.02, 1 - rate * tp);  // mean step, prompts included
-    return rate * mixed * (s.steps + queue / (T + c * token_time));
+    // The mean step, prompts included.
+    const double mixed = T * load.step_tokens / std::max(0.02, 1 - rate * tp);
+    return rate * mixed * (s.steps + queue / (T * load.step_tokens + c * token_time));
   }
   [[nodiscard]] double rate_at(double n) const { return n / (decodes * step(n) + n * tp); }
 };

@@ -37,7 +37,8 @@ struct VariedWait {
                                             const EngineWork::Service& s, double bursts) {
   const double n = law.running, T = law.step;
   const double slope = w.step_slope(n);
-  const double pace = 1 + T / (c * w.token_time);  // time of a prompt's chunks over its own
+  const double per_step = w.load.step_tokens / w.token_time;
+  const double pace = 1 + T / c * per_step;  // time of a prompt's chunks over its own
   const double busy = std::min(1.0, w.lambda * s.mean);
   const double life = w.decodes * T / (1 - w.rho_p);
   const double tau = 1 / ((1 - std::min(1.0, n * slope / T)) / life +
@@ -49,7 +50,7 @@ struct VariedWait {
   for (int i = 0; i < 5; ++i) {
     const double at =
         std::clamp(n + point[i] * deviation, 1.0, static_cast<double>(w.steps.size()));
-    const double slower = 1 + w.step(at) / (w.room(at) * w.token_time);
+    const double slower = 1 + w.step(at) / w.room(at) * per_step;
     const double drift = (1 - w.lambda * w.tp * slower) * tau;
     const double noise = w.lambda * s.square * bursts * (slower / pace) * (slower / pace) * tau;
     const double root = std::sqrt(drift * drift + 2 * noise);

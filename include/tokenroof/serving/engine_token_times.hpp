@@ -31,8 +31,29 @@ struct TokenTimes {
 [[nodiscard]] inline TokenTimes token_times(const EngineWork& w, const EngineBatch& b,
                                             const FreeArrival& f) {
   TokenTimes t;
-  const double free = 1 - w.rho_p, step = b.law.step, found = 1 - b.waiting_probability;
+  const double free = 1 - w.rho_p, found = 1 - b.waiting_probability;
+  const double step = b.law.step, whole = step * w.load.step_tokens;  // of a token, of a step
+
+  // Prompts that came behind the own one are computed in its first gaps: all at once where prompts
+  // run alone, else up to the budget a step.
+  if (w.chunked) {
+    t.parts.first_gap = w.rho_p / free * (f.exposed - whole / free) * found;
+    t.parts.most_per_gap =
+        std::max(0.0, w.room(b.law.running) * w.token_time - w.rho_p / free * whole);
+  } else {
+    t.parts.first_gap = w.rho_p / free * (f.exposed - whole) * found;
+  }
   t.tpot = w.lambda * w.decodes > 0 ? b.running / (w.lambda * w.decodes) : w.steps.front().base();
+  if (w.lambda * w.decodes > 0) {
+    // Short answers do not outlive the break they joined in, and no law of a batch holds: their
+    // gaps one by one. As met, a break lasts 1 / (1 - rho_p)^2 - 1 steps beyond the own one; three
+    // times that is long.
+    const double first =
+        w.chunked ? t.parts.first_gap * (1 - std::pow(w.rho_p, w.decodes)) : t.parts.first_gap;
+    const double felt = std::min(first / w.decodes, t.parts.most_per_gap);
+    const double within = 3 * (1 / (free * free) - 1) / w.decodes;
+    t.tpot += (step / free + felt - t.tpot) * within * within / (1 + within * within);
+  }
   t.tpot_request = t.parts.tpot = t.tpot;
 
   // The batch over a life: a step that grows with it makes it slower to settle than a life is long.
@@ -43,17 +64,6 @@ struct TokenTimes {
   const double slowest = std::max(0.0, w.step(b.places) / free - t.tpot);
   t.parts.step_deviation = std::min(t.parts.step_deviation, slowest / 1.645);
   t.parts.prompt_variance = w.spread * t.tpot;
-
-  // Prompts that came behind the own one are computed in its first gaps: all at once where prompts
-  // run alone, else up to the budget a step.
-  if (w.chunked) {
-    t.parts.first_gap = w.rho_p / free * (f.exposed - step / free) * found;
-    t.parts.most_per_gap =
-        std::max(0.0, w.room(b.law.running) * w.token_time - w.rho_p / free * step);
-  } else {
-    const double exposed = f.queue + w.tp + (1 - w.packing()) * f.residual;
-    t.parts.first_gap = w.rho_p / free * (exposed - step) * found;
-  }
   if (w.rho_p > 0)
     t.parts.gap_variance = std::max(0.0, t.parts.first_gap) * w.spread / w.rho_p / (free * free);
   if (w.decodes > 0) {
@@ -63,13 +73,13 @@ struct TokenTimes {
   }
 
   if (w.chunked) {
-    t.longest_gap = w.step(b.places) + w.room(b.law.running) * w.token_time;
+    t.longest_gap = w.step(b.places) * w.load.step_tokens + w.room(b.law.running) * w.token_time;
   } else {
-    const double any = -std::expm1(-w.lambda * step);
+    const double any = -std::expm1(-w.lambda * whole);
     const double served = 1 / free;
     const double prompts =
         any > 1e-3 ? 1 + (served > 1 ? std::log(any / 1e-3) / -std::log1p(-1 / served) : 0) : 0;
-    t.longest_gap = w.step(b.places) + prompts * w.tp;
+    t.longest_gap = w.step(b.places) * w.load.step_tokens + prompts * w.tp;
   }
   return t;
 }
@@ -84,7 +94,9 @@ struct TokenTimes {
   ResponseParts r = t.parts;  // of the other gaps: the mean over tokens holds the first
   r.tpot -= std::min(r.most_per_gap, r.first_gap * std::min(1.0, 1 / w.decodes));
   const SecondsPerToken p95 = tpot_quantile(r, decodes, 0.95);
-  return std::max(SecondsPerToken::from_base(t.tpot_request), p95);
+  // A mean of gaps is below the longest, of which the normal law knows nothing.
+  return std::max(SecondsPerToken::from_base(t.tpot_request),
+                  std::min(p95, SecondsPerToken::from_base(t.longest_gap)));
 }
 
 }  // namespace tokenroof::detail

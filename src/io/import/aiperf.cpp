@@ -59,7 +59,7 @@ void read_metric(const Json& object, const Metric& metric, ImportCells& cells) {
   if (found == object.end() || !found->is_object()) return;
   const auto stated = [&](const std::string& key) {
     try {
-      return number_in(*found, key);
+      return figure_in(*found, key);
     } catch (const SpecError& error) {
       throw SpecError("", join_pointer("", metric.key) + error.faults().front().json_pointer,
                       error.faults().front().reason);
@@ -101,7 +101,7 @@ void read(const Json& object, ImportCells& cells) {
   for (const auto& [key, column] :
        {std::pair("concurrency", "concurrency"), std::pair("request_rate", "request_rate_per_s")})
     if (const Json* found = find_below(*configuration, key))
-      cells.set(column, number_in(Json{{key, *found}}, key));
+      cells.set(column, figure_in(Json{{key, *found}}, key));
   for (const char* key : {"model_names", "model", "models"}) {
     const Json* found = find_below(*configuration, key);
     if (found == nullptr) continue;

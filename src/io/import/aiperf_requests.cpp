@@ -116,7 +116,7 @@ class Requests {
       throw SpecError("", pointer, "expected an object, found " + describe(*found));
     std::optional<double> value;
     try {
-      value = number_in(*found, "value");
+      value = figure_in(*found, "value");
     } catch (const SpecError& error) {
       throw SpecError("", pointer + "/value", error.faults().front().reason);
     }

@@ -67,7 +67,7 @@ void read(const Json& object, ImportCells& cells) {
     const std::string column =
         latency_column(item.key().substr(0, stop), item.key().substr(stop + 1));
     if (column.empty()) continue;
-    if (const auto seconds = number_in(object, item.key())) cells.set(column, *seconds * 1e3);
+    if (const auto seconds = figure_in(object, item.key())) cells.set(column, *seconds * 1e3);
   }
 }
 

@@ -160,6 +160,16 @@ std::optional<double> number_in(const Json& object, std::string_view key) {
   throw SpecError("", join_pointer("", key), "expected a number, found " + describe(*found));
 }
 
+std::optional<double> figure_in(const Json& object, std::string_view key) {
+  constexpr double most = 1e15;
+  const auto value = number_in(object, key);
+  if (value && !(*value >= 0 && *value <= most))
+    throw SpecError("", join_pointer("", key),
+                    (*value < 0 ? "expected a number from 0, found " : "is out of range: ") +
+                        describe(object.at(std::string(key))));
+  return value;
+}
+
 double positive_in(const Json& object, std::string_view key) {
   const auto value = number_in(object, key);
   if (!value) throw SpecError("", join_pointer("", key), "is missing");

@@ -30,7 +30,9 @@ void for_each_object(std::istream& in, const std::string& file,
 /// The number at `key`, also if it is written as a text; nullopt for null and where there is none.
 /// Throws a SpecError at /key for anything else.
 [[nodiscard]] std::optional<double> number_in(const Json& object, std::string_view key);
-/// The same, and a SpecError where there is none or it is not above 0.
+/// The same, and a SpecError below 0 or above 1e15: no figure of a run is.
+[[nodiscard]] std::optional<double> figure_in(const Json& object, std::string_view key);
+/// The number at `key`, and a SpecError where there is none or it is not above 0.
 [[nodiscard]] double positive_in(const Json& object, std::string_view key);
 /// A text as it is, a number or truth value as text; "" for everything else.
 [[nodiscard]] std::string text_in(const Json& object, std::string_view key);

@@ -107,7 +107,7 @@ void read_rest(const Json& object, ImportCells& cells) {
             ? std::string()
             : latency_column(key.substr(0, stop), key.substr(stop + 1, key.size() - stop - 4));
     if (!column.empty()) {
-      cells.set(column, number_in(object, key));
+      cells.set(column, figure_in(object, key));
     } else if (!value.is_structured() && !contains(numbers, key, key_of) &&
                !contains(read_elsewhere, key, [](std::string_view name) { return name; })) {
       const auto fact = std::ranges::find(facts, key, key_of);
