@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""A header includes only lower layers (and its own); below analyze/ only the standard library."""
+"""A header includes only lower layers (and its own); below analyze/ only the standard library. No
+source is longer than 400 lines."""
 import pathlib
 import re
 import sys
 
 LAYERS = ["core", "describe", "physics", "serving", "decide", "analyze", "io"]
 FOREIGN = ("nlohmann/", "fmt/", "Eigen/", "CLI/", "boost/", "xlsxwriter")
-root = pathlib.Path(sys.argv[1]) / "include" / "tokenroof"
+project = pathlib.Path(sys.argv[1])
+root = project / "include" / "tokenroof"
 faults = []
 headers = sorted(root.rglob("*.hpp"))
 for header in headers:
@@ -26,8 +28,10 @@ for header in headers:
                 faults.append(f"{place}: the umbrella stays below analyze")
         elif target.startswith(FOREIGN) and not (layer == "analyze" and target.startswith("Eigen/")):
             faults.append(f"{place}: {layer} may not include {target}")
-    length = len(header.read_text().splitlines())
-    if length > 400:
-        faults.append(f"{header.relative_to(root)}: {length} lines, more than 400")
+for folder in ("include", "src", "tests", "examples", "benchmarks"):
+    for source in sorted((project / folder).rglob("*.[hcp][py]*")):
+        length = len(source.read_text().splitlines())
+        if length > 400:
+            faults.append(f"{source.relative_to(project)}: {length} lines, more than 400")
 print("\n".join(faults) if faults else f"{len(headers)} headers keep their layers")
 sys.exit(bool(faults))
