@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -71,7 +72,9 @@ namespace tokenroof::detail {
     const double prompts =
         together * replica.prompt_time(computed, cached, running, together).base();
     const double coming = rate.base() * (step + prompts);
+    const double before = together;
     together = std::clamp(coming > 1e-6 ? coming / -std::expm1(-coming) : 1, 1.0, most);
+    if (std::abs(together - before) < 0.001 * before) break;
   }
   return together;
 }
@@ -106,12 +109,18 @@ namespace tokenroof::detail {
   return moved / (link * static_cast<double>(scenario.deployment.devices_per_replica()));
 }
 
+/// Law of prompt times while about `running` decode and `together` prompts share a step, in chunks.
+[[nodiscard]] inline PrefillLaw chunked_law(const Replica& replica, const Scenario& scenario,
+                                            double running, double together) {
+  return prompt_law(replica, scenario.workload, running, together,
+                    prompt_room(replica, scenario.engine, running));
+}
+
 /// Law of prompt times at `rate` arrivals a second to this replica.
 [[nodiscard]] inline PrefillLaw law_at(const Replica& replica, const Scenario& scenario,
                                        RequestsPerSecond rate, double running) {
-  return prompt_law(replica, scenario.workload, running,
-                    prompts_together(replica, scenario.engine, rate, running),
-                    prompt_room(replica, scenario.engine, running));
+  return chunked_law(replica, scenario, running,
+                     prompts_together(replica, scenario.engine, rate, running));
 }
 
 /// The same of a replica at its limit: a full batch, prompts sharing steps as they would then. What
@@ -125,10 +134,14 @@ namespace tokenroof::detail {
     most = std::min(most, load.token_budget.base() * decodes / (decodes + prompt));
   }
   most = std::max(1.0, most);
-  PrefillLaw law = law_at(replica, scenario, {}, most);
+  double together = 1;
+  PrefillLaw law = chunked_law(replica, scenario, most, together);
   for (int round = 0; round < 3; ++round) {
     load.prefill = law.shares();
-    law = law_at(replica, scenario, engine_limit(load, steps), most);
+    const double more = prompts_together(replica, scenario.engine, engine_limit(load, steps), most);
+    if (std::abs(more - together) < 0.01 * together) break;
+    together = more;
+    law = chunked_law(replica, scenario, most, together);
   }
   return law;
 }

@@ -108,8 +108,8 @@ struct JoiningBatches {
   const double missing = std::max(0.0, last - places);
   const double rate = joining / batch.mean;
   double weight = 1, before = 1, later = 0;  // of the state at hand, the one before, and G
-  double total = 1, busy = 0, empty = 1, running = 0, squares = 0, time = 0, square = 0;
-  double turns = 0, leaving = 0, levels = 0;
+  double empty = 1, busy = 0, running = 0, squares = 0, time = 0, square = 0;
+  double turns = 0, levels = 0;  // who joins, and the number there then; as many leave
   for (int n = 1; n <= last; ++n) {
     const double held = std::min<double>(n, places);
     const double step =
@@ -119,34 +119,30 @@ struct JoiningBatches {
     before = weight;
     weight = rate * sum * decodes * step / held;
     turns += sum;
-    total += weight;
+    levels += held * sum;
     busy += weight;
     running += held * weight;
     squares += held * held * weight;
     time += step * weight;
     square += step * step * weight;
-    leaving += held / step * weight;
-    levels += held * held / step * weight;
     if (weight > huge) {
-      for (double* x : {&weight, &before, &later, &total, &busy, &empty, &running, &squares, &time,
-                        &square, &turns, &leaving, &levels})
+      for (double* x : {&weight, &before, &later, &empty, &busy, &running, &squares, &time, &square,
+                        &turns, &levels})
         *x /= huge;
     }
     // Denormal numbers are slow, and these are nothing.
-    if (weight + later < negligible * total) break;
+    if (weight + later < negligible * (empty + busy)) break;
   }
   const double step = step_seconds(steps, places);
   const double drain = places / (decodes * step);
   const double beyond = batch.mean * weight + batch.more / (1 - batch.stay) * later;
   const double overflow = rate * beyond / (drain - joining);
-  total += overflow;
   busy += overflow;
   running += places * overflow;
   squares += places * places * overflow;
   time += step * overflow;
   square += step * step * overflow;
-  leaving += places / step * overflow;
-  levels += places * places / step * overflow;
+  const double total = empty + busy, leaving = rate * turns, late = drain * overflow;
   DecodeLaw law;
   law.empty = empty / total;
   law.running = running / total;
@@ -157,7 +153,7 @@ struct JoiningBatches {
   law.short_queue = weight * missing / total;
   law.waiting = (overflow + weight + before * missing) / total;
   law.placed = std::min(1.0, turns / batch.mean / total);
-  law.left = levels / leaving;
+  law.left = (rate * levels + places * late) / (leaving + late);
   return law;
 }
 
