@@ -10,14 +10,14 @@ summary=$(mktemp)
 unseen=$(mktemp)
 trap 'rm -f "$rows" "$summary" "$unseen"' EXIT
 "$grid" "$scale" 42 >"$rows" 2>"$summary"
-"$grid" "$scale" 11 2>"$unseen" >/dev/null
+"$grid" "$scale" 23 2>"$unseen" >/dev/null
 
 {
   cat docs/queue_grid_head.md
   printf '\nThis run: `queue_grid %s`, that factor on up to two million requests a simulation.\n' "$scale"
   printf '\n## Summary\n\n```\n'
   grep -E '^(bursty|load)' "$summary"
-  printf '```\n\n## Other engines\n\nDrawn anew (seed 11), of the same kinds; no formula was written with them in view.\n\n```\n'
+  printf '```\n\n## Other engines\n\nDrawn anew (seed 23), of the same kinds; no formula was written with them in view.\n\n```\n'
   grep -E '^(bursty|load)' "$unseen"
   printf '```\n\n## Every case\n\n'
   # Errors are closed form over simulation - 1; +- is the 95 %% half width of the simulated value.
