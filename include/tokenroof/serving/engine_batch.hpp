@@ -29,7 +29,7 @@ struct EngineBatch {
 
 /// Share of a break's company that is together for a whole decoding. With chunked prefill decoding
 /// goes on during a break: its prompts join over 2 load E[s^2] / E[s] / (1 - load)^2, the
-/// relaxation time of the queue of prompts, here in decode steps.
+/// relaxation time of the queue of prompts, here in tokens of a sequence.
 [[nodiscard]] inline double lasting_company(const EngineWork& w) {
   if (!w.chunked) return 1;
   const double n = steady_batch(w), c = w.room(n), T = w.step(n);
@@ -37,7 +37,8 @@ struct EngineBatch {
   const double load = std::min(0.999, w.lambda * s.mean);
   const double relaxed = load * s.square / s.mean / ((1 - load) * (1 - load));
   const double in_steps = std::min(1.0, w.load.prompt.base() / c);
-  return 1 / (1 + 2 * in_steps * relaxed / (T + c * w.token_time) / w.decodes);
+  const double whole = T * w.load.step_tokens + c * w.token_time;
+  return 1 / (1 + 2 * in_steps * relaxed / whole * w.load.step_tokens / w.decodes);
 }
 
 /// Mean number decoding while prompts are computed. Requests join at the numbers at which others

@@ -62,7 +62,7 @@ struct FreeArrival {
     f.blocked = 0.5 * (1 + packing) * leaving * w.tp;
     const double some = 1 - (1 - rho) * std::exp(-packing * w.lambda * T) / (1 + clustered);
     const double in_turn =  // Takacs
-        alone * alone + w.lambda * prefill_cube(w) * bursts * bursts / (3 * (1 - rho));
+        alone * alone + w.lambda * w.cube * bursts * bursts / (3 * (1 - rho));
     const double together = f.queue * w.tp * (1 + w.cp2) + f.queue * f.queue * rho;
     const double mates = clustered * (1 + clustered + w.cp2) * w.tp * w.tp;
     const double square = f.queue * f.queue + (1 - packing) * in_turn + packing * together + mates;

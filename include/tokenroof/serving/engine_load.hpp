@@ -42,8 +42,9 @@ struct EngineWork {
   StepTimes steps;
   const EngineLoad& load;
   std::span<const PrefillShare> prompts;  ///< law of t_p, never empty
-  double lambda, decodes, tp, cp2, token_time, rho_p,
-      spread;  // spread: lambda E[t_p^2], with bursts
+  double lambda, decodes, tp, cp2, token_time, rho_p;
+  double spread;    ///< lambda E[t_p^2], with bursts
+  double cube = 0;  ///< E[t_p^3]
   bool chunked;
 
   EngineWork(const EngineLoad& l, StepTimes s) : steps(s), load(l) {
@@ -56,6 +57,10 @@ struct EngineWork {
     cp2 = prefill_squared_cv(l.prefill);
     token_time = l.prompt.base() > 0 ? tp / l.prompt.base() : 0;
     rho_p = lambda * tp;
+    for (const PrefillShare& share : prompts) {
+      const double t = share.time.base();
+      cube += share.weight * t * t * t;
+    }
     spread = lambda * tp * tp * (l.arrival_squared_cv + cp2);
     chunked = l.mode == PrefillMode::chunked && token_time > 0;
   }
@@ -87,19 +92,11 @@ struct EngineWork {
   /// Engine time of a prompt at `c` tokens a step whose decode part is `T` a token: mean, mean
   /// square, cube.
   struct Service {
-    double mean = 0, square = 0, cube = 0, steps = 0;
+    double mean = 0, square = 0, cube = 0;
   };
   [[nodiscard]] Service service(double c, double T) const {
-    Service s;
-    for (const PrefillShare& share : prompts) {
-      const double t = share.time.base();
-      const double whole = t / token_time / c * T * load.step_tokens + t;
-      s.mean += share.weight * whole;
-      s.square += share.weight * whole * whole;
-      s.cube += share.weight * whole * whole * whole;
-      s.steps += share.weight * prompt_steps(t, c);
-    }
-    return s;
+    const double slower = 1 + T * load.step_tokens / (c * token_time);
+    return {tp * slower, tp * tp * (1 + cp2) * slower * slower, cube * slower * slower * slower};
   }
   /// Places held, averaged over steps, by prompts under way when `n` decode.
   [[nodiscard]] double places_under_way(double rate, double n) const {
@@ -109,7 +106,10 @@ struct EngineWork {
     const double queue = 0.5 * rate * s.square / (1 - busy);
     // The mean step, prompts included.
     const double mixed = T * load.step_tokens / std::max(0.02, 1 - rate * tp);
-    return rate * mixed * (s.steps + queue / (T * load.step_tokens + c * token_time));
+    double own = 0;  // steps of a prompt
+    for (const PrefillShare& share : prompts)
+      own += share.weight * prompt_steps(share.time.base(), c);
+    return rate * mixed * (own + queue / (T * load.step_tokens + c * token_time));
   }
   [[nodiscard]] double rate_at(double n) const { return n / (decodes * step(n) + n * tp); }
 };

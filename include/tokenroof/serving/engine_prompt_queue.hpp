@@ -9,16 +9,6 @@
 
 namespace tokenroof::detail {
 
-/// E[t_p^3] in s^3.
-[[nodiscard]] inline double prefill_cube(const EngineWork& w) {
-  double cube = 0;
-  for (const PrefillShare& share : w.prompts) {
-    const double t = share.time.base();
-    cube += share.weight * t * t * t;
-  }
-  return cube;
-}
-
 /// What a changing batch does to the wait for other prompts.
 struct VariedWait {
   double mean = 1;    ///< E[W(n)] / W(E[n])
@@ -79,7 +69,7 @@ struct VariedWait {
   const double mean = T / (1 - rho);
   const double variance = w.spread * mean / (1 - rho * rho);
   const double third =
-      (w.lambda * prefill_cube(w) * mean + 3 * rho * w.spread * variance) / (1 - rho * rho * rho);
+      (w.lambda * w.cube * mean + 3 * rho * w.spread * variance) / (1 - rho * rho * rho);
   const double met = gated_step_met(w, T);
   const double met_square = third / mean + 3 * variance + mean * mean;
   const double seen = 0.5 + rho;  // of a step: its rest, and what comes during all of it
